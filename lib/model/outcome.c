@@ -1,0 +1,307 @@
+#include "model/outcome.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+int outcome_init(struct outcome *outcome, const struct plan *plan, struct err *err)
+{
+    size_t count = plan->mode == PLAN_INIT ? 1 : (size_t)plan->job.nproc;
+
+    memset(outcome, 0, sizeof(*outcome));
+    outcome->ranks = calloc(count, sizeof(*outcome->ranks));
+    outcome->evidences = calloc(count, sizeof(*outcome->evidences));
+    if (!outcome->ranks || !outcome->evidences) {
+        outcome_release(outcome);
+        return err_set(err, ERR_SYSTEM, "no memory for the outcome of %zu ranks", count);
+    }
+    outcome->count = (int)count;
+    outcome->first_failure_ns = OUTCOME_NEVER;
+    outcome->drained_ns = OUTCOME_NEVER;
+    outcome->killed_ns = OUTCOME_NEVER;
+    outcome->stop.sender_rank = -1;
+    for (size_t i = 0; i < count; i++) {
+        struct outcome_rank *rank = &outcome->ranks[i];
+
+        /* Written to, so that the pages are ours before a cgroup can be full. */
+        memset(rank, 0, sizeof(*rank));
+        rank->started_ns = rank->ended_ns = rank->signalled_ns = OUTCOME_NEVER;
+        rank->evidence = &outcome->evidences[i];
+        evidence_init(rank->evidence);
+    }
+    return 0;
+}
+
+void outcome_release(struct outcome *outcome)
+{
+    free(outcome->ranks);
+    free(outcome->evidences);
+    memset(outcome, 0, sizeof(*outcome));
+}
+
+void outcome_note_started(struct outcome *outcome, int local_rank, pid_t pid, int64_t now_ns)
+{
+    struct outcome_rank *rank = &outcome->ranks[local_rank];
+
+    rank->state = RANK_ALIVE;
+    rank->pid = pid;
+    rank->started_ns = now_ns;
+    outcome->now_ns = now_ns;
+}
+
+static void note_failure(struct outcome *outcome, int64_t now_ns)
+{
+    if (!outcome->stop.requested && outcome->first_failure_ns == OUTCOME_NEVER)
+        outcome->first_failure_ns = now_ns;
+}
+
+void outcome_note_start_failed(struct outcome *outcome, int local_rank, enum spawn_stage stage,
+                               int errnum, int64_t now_ns)
+{
+    struct outcome_rank *rank = &outcome->ranks[local_rank];
+
+    rank->state = RANK_START_FAILED;
+    rank->stage = stage;
+    rank->stage_errno = errnum;
+    rank->ended_ns = now_ns;
+    outcome->now_ns = now_ns;
+    note_failure(outcome, now_ns);
+}
+
+void outcome_note_ended(struct outcome *outcome, int local_rank, int wait_status, int64_t now_ns)
+{
+    struct outcome_rank *rank = &outcome->ranks[local_rank];
+    struct outcome_candidate candidate;
+
+    rank->state = RANK_ENDED;
+    rank->wait_status = wait_status;
+    rank->ended_ns = now_ns;
+    rank->core_dumped = WIFSIGNALED(wait_status) && WCOREDUMP(wait_status);
+    outcome->now_ns = now_ns;
+    if (outcome_candidate(rank, &candidate))
+        note_failure(outcome, now_ns);
+}
+
+void outcome_note_signalled(struct outcome *outcome, int local_rank, int signal, int64_t now_ns)
+{
+    struct outcome_rank *rank = &outcome->ranks[local_rank];
+
+    if (signal == SIGKILL)
+        rank->killed_by_us = true;
+    outcome->now_ns = now_ns;
+    if (rank->signalled_ns != OUTCOME_NEVER)
+        return;
+    rank->signalled_ns = now_ns;
+    rank->first_signal = signal;
+    evidence_seal(rank->evidence);
+}
+
+void outcome_note_stop(struct outcome *outcome, const struct outcome_stop *stop)
+{
+    outcome->stop = *stop;
+    outcome->now_ns = stop->at_ns;
+}
+
+bool outcome_rank_failed(const struct outcome_rank *rank)
+{
+    if (rank->state == RANK_START_FAILED)
+        return true;
+    return rank->state == RANK_ENDED &&
+           !(WIFEXITED(rank->wait_status) && WEXITSTATUS(rank->wait_status) == 0);
+}
+
+bool outcome_rank_killed_by_us(const struct outcome_rank *rank)
+{
+    if (rank->state != RANK_ENDED || !WIFSIGNALED(rank->wait_status))
+        return false;
+    if (WTERMSIG(rank->wait_status) == SIGKILL)
+        return rank->killed_by_us;
+    return rank->signalled_ns != OUTCOME_NEVER && WTERMSIG(rank->wait_status) == rank->first_signal;
+}
+
+/*
+ * True if it failed without a signal of ours. One that was found dead in the very wake-up in which
+ * we signalled it had died before, unless it died of just that signal.
+ */
+static bool failed_by_itself(const struct outcome_rank *rank)
+{
+    if (rank->state != RANK_ENDED || !outcome_rank_failed(rank))
+        return false;
+    return rank->signalled_ns == OUTCOME_NEVER ||
+           (rank->ended_ns <= rank->signalled_ns && !outcome_rank_killed_by_us(rank));
+}
+
+/* Words said by a rank that worked on are no reason; a traceback may still be what it ended with. */
+static const struct finding *said(const struct outcome_rank *rank, bool by_itself, int64_t *ret_ns)
+{
+    const struct finding *finding = evidence_finding(rank->evidence, !by_itself);
+
+    if (!finding)
+        return NULL;
+    *ret_ns = finding->at_ns;
+    if (evidence_is_stale(rank->evidence)) {
+        if (finding->kind == EVIDENCE_FATAL_LINE)
+            return NULL;
+        *ret_ns = rank->ended_ns;
+    }
+    return finding;
+}
+
+/* A file's time is that of another clock: it is held within the rank's life. */
+static const struct finding *wrote(const struct outcome_rank *rank, int64_t *ret_ns)
+{
+    const struct finding *finding = &rank->error_file;
+
+    if (finding->kind == EVIDENCE_NONE)
+        return NULL;
+    *ret_ns = finding->at_ns;
+    if (*ret_ns < rank->started_ns)
+        *ret_ns = rank->started_ns;
+    if (rank->ended_ns != OUTCOME_NEVER && *ret_ns > rank->ended_ns)
+        *ret_ns = rank->ended_ns;
+    return finding;
+}
+
+/* The rank's best words; *ret_ns is their time. NULL if there are none that count. */
+static const struct finding *words_of(const struct outcome_rank *rank, bool by_itself,
+                                      int64_t *ret_ns)
+{
+    int64_t said_ns = 0, wrote_ns = 0;
+    const struct finding *line = said(rank, by_itself, &said_ns);
+    const struct finding *file = wrote(rank, &wrote_ns);
+
+    if (!by_itself && rank->signalled_ns != OUTCOME_NEVER) {
+        if (line && said_ns > rank->signalled_ns)
+            line = NULL;
+        if (file && wrote_ns > rank->signalled_ns)
+            file = NULL;
+    }
+    if (file && !(file->echo && line && !line->echo)) {
+        *ret_ns = wrote_ns;
+        return file;
+    }
+    *ret_ns = said_ns;
+    return line;
+}
+
+/* Words of a lost peer do not explain a kill or a crash; an abort is how C++ ends after them. */
+static bool explains_end(const struct outcome_rank *rank, const struct finding *words)
+{
+    return !words->echo || rank->state != RANK_ENDED || !WIFSIGNALED(rank->wait_status) ||
+           WTERMSIG(rank->wait_status) == SIGABRT;
+}
+
+bool outcome_candidate(const struct outcome_rank *rank, struct outcome_candidate *ret)
+{
+    bool by_itself = failed_by_itself(rank);
+    const struct finding *words = NULL;
+    int64_t at_ns = 0;
+
+    *ret = (struct outcome_candidate){.kind = EVIDENCE_NONE, .at_ns = rank->ended_ns};
+    if (rank->state == RANK_START_FAILED)
+        return true;
+    if (rank->state == RANK_ALIVE || outcome_rank_failed(rank))
+        words = words_of(rank, by_itself, &at_ns);
+    if (words && explains_end(rank, words)) {
+        *ret = (struct outcome_candidate){words, words->kind, words->echo, at_ns};
+        return true;
+    }
+    if (by_itself)
+        ret->kind = WIFSIGNALED(rank->wait_status) ? EVIDENCE_SIGNAL : EVIDENCE_EXIT_CODE;
+    return by_itself;
+}
+
+bool outcome_rank_echoes(const struct outcome_rank *rank)
+{
+    struct outcome_candidate candidate;
+
+    return outcome_candidate(rank, &candidate) && candidate.echo;
+}
+
+bool outcome_rank_has_cause(const struct outcome_rank *rank)
+{
+    struct outcome_candidate candidate;
+
+    return outcome_candidate(rank, &candidate) && !candidate.echo;
+}
+
+/* Signals by which the kernel answers what a program does. */
+static bool is_own_fault(int signal)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL,  SIGFPE,  SIGABRT,
+                                 SIGTRAP, SIGSYS, SIGPIPE, SIGXCPU, SIGXFSZ};
+
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        if (faults[i] == signal)
+            return true;
+    }
+    return false;
+}
+
+bool outcome_rank_killed_from_outside(const struct outcome_rank *rank)
+{
+    return failed_by_itself(rank) && WIFSIGNALED(rank->wait_status) && !rank->oom &&
+           !outcome_rank_killed_by_us(rank) && !is_own_fault(WTERMSIG(rank->wait_status));
+}
+
+static bool was_silence(const struct finding *words)
+{
+    return evidence_is_timeout(words->message);
+}
+
+enum rank_class outcome_class(const struct outcome *outcome, const struct verdict *verdict,
+                              int local_rank)
+{
+    const struct outcome_rank *rank = &outcome->ranks[local_rank];
+    struct outcome_candidate candidate;
+
+    if (!outcome_rank_failed(rank) && local_rank != verdict->root)
+        return CLASS_NONE;
+    if (verdict->word == VERDICT_STOPPED && rank->signalled_ns != OUTCOME_NEVER)
+        return CLASS_STOPPED_BY_US;
+    if (!outcome_candidate(rank, &candidate))
+        return CLASS_STOPPED_BY_US;
+    if (candidate.echo)
+        return was_silence(candidate.words) ? CLASS_VICTIM : CLASS_CONSEQUENCE;
+    if (candidate.kind == EVIDENCE_SIGNAL && outcome_rank_killed_from_outside(rank))
+        return CLASS_FROM_OUTSIDE;
+    return CLASS_CAUSE;
+}
+
+const char *outcome_class_word(enum rank_class class)
+{
+    static const char *const words[] = {
+        [CLASS_NONE] = "none",
+        [CLASS_CAUSE] = "cause",
+        [CLASS_CONSEQUENCE] = "consequence",
+        [CLASS_VICTIM] = "victim",
+        [CLASS_STOPPED_BY_US] = "stopped_by_us",
+        [CLASS_FROM_OUTSIDE] = "killed_from_outside",
+    };
+
+    return words[class];
+}
+
+const char *outcome_stage_word(enum spawn_stage stage)
+{
+    static const char *const words[] = {
+        [STAGE_NONE] = "none",         [STAGE_FORK] = "fork",       [STAGE_GROUP] = "group",
+        [STAGE_TERMINAL] = "terminal", [STAGE_SIGNALS] = "signals", [STAGE_STDIO] = "stdio",
+        [STAGE_WORKDIR] = "workdir",   [STAGE_EXEC] = "exec",
+    };
+
+    return words[stage];
+}
+
+const char *outcome_verdict_word(enum verdict_word word)
+{
+    static const char *const words[] = {
+        [VERDICT_RUNNING] = "running",
+        [VERDICT_SUCCEEDED] = "succeeded",
+        [VERDICT_FAILED] = "failed",
+        [VERDICT_STOPPED] = "stopped",
+    };
+
+    return words[word];
+}

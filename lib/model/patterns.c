@@ -1,0 +1,243 @@
+#include "model/patterns.h"
+
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A text with its length: these tables are asked for many lines. */
+#define ROW(text)              \
+    {                          \
+        text, sizeof(text) - 1 \
+    }
+
+/* The words of torch 2.x (c10d, gloo, NCCL), of Python and of the C library. */
+static const struct {
+    enum echo echo;
+    const char *text;
+} echoes[] = {
+    {ECHO_PEER, "Connection closed by peer"},
+    {ECHO_PEER, "Connection closed by remote peer"},
+    {ECHO_PEER, "remote process exited or there was a network error"},
+    {ECHO_PEER, "ncclRemoteError"},
+    {ECHO_PEER, "NCCL communicator was aborted"},
+    {ECHO_PEER, "recvValue failed"},
+    {ECHO_PEER, "recvValueWithTimeout failed"},
+    {ECHO_PEER, "Failed to recv, got 0 bytes"},
+    {ECHO_PEER, "Connection was likely closed"},
+    {ECHO_PEER, "connectFullMesh failed"},
+    {ECHO_PEER, "The client socket has failed to connect"},
+    {ECHO_PEER, "Failed to check the \"should dump\" flag"},
+    {ECHO_SILENT, "The client socket has timed out"},
+    {ECHO_SILENT, "Socket Timeout"},
+    {ECHO_SILENT, "wait timeout after"},
+    {ECHO_SILENT, "ms for recv operation to complete"},
+    {ECHO_SILENT, "ms for send operation to complete"},
+    {ECHO_SILENT, "Application timeout caused pair closure"},
+    {ECHO_SILENT, "Watchdog caught collective operation timeout"},
+    {ECHO_GENERIC, "Connection reset by peer"},
+    {ECHO_GENERIC, "Broken pipe"},
+    {ECHO_GENERIC, "ConnectionResetError"},
+    {ECHO_GENERIC, "BrokenPipeError"},
+};
+
+/* Lines that begin so end the process that writes them. */
+static const struct span fatal_starts[] = {
+    ROW("terminate called"),
+    ROW("free(): "),
+    ROW("double free or corruption"),
+    ROW("malloc(): "),
+    ROW("malloc_consolidate(): "),
+    ROW("realloc(): "),
+    ROW("munmap_chunk(): "),
+    ROW("corrupted size vs. prev_size"),
+    ROW("corrupted double-linked list"),
+    ROW("*** stack smashing detected ***"),
+    ROW("*** buffer overflow detected ***"),
+    ROW("Segmentation fault"),
+    ROW("Bus error"),
+    ROW("Illegal instruction"),
+    ROW("Floating point exception"),
+    ROW("CUDA error"),
+    ROW("panic: "),
+};
+
+/* Behind the name of a program and a colon. */
+static const struct span fatal_follows[] = {
+    ROW(" error: "),          /* argparse */
+    ROW(" can't open file "), /* python */
+    ROW(" No module named "), /* python -m */
+    ROW(" error while loading shared libraries: "),
+};
+
+static const struct span noise_starts[] = {
+    ROW("  "), /* source under a warning, a backtrace */
+    ROW("frame #"),
+    ROW("Exception raised from "),
+    ROW("Extension modules: "),
+    ROW("Aborted"),
+    ROW("Killed"),
+    ROW("wandb: "),
+};
+
+static const struct span noise_parts[] = {
+    ROW("Warning: "),
+    ROW(" NCCL "),
+    ROW("destroy_process_group"),
+    ROW("leaked semaphore"),
+};
+
+static const struct span harmless_intros[] = {
+    ROW("Exception ignored in"),
+    ROW("--- Logging error ---"),
+    ROW("Error in atexit._run_exitfuncs"),
+};
+
+static const struct span library_paths[] = {
+    ROW("/site-packages/"),
+    ROW("/dist-packages/"),
+    ROW("/lib/python3"),
+};
+
+static bool starts_any(struct span line, const struct span *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (line.len >= list[i].len && line.text[0] == list[i].text[0] &&
+            memcmp(line.text, list[i].text, list[i].len) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_any(struct span line, const struct span *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (memmem(line.text, line.len, list[i].text, list[i].len))
+            return true;
+    }
+    return false;
+}
+
+enum echo patterns_echo(struct span text)
+{
+    enum echo echo = ECHO_NONE;
+
+    for (size_t i = 0; i < COUNT(echoes) && echo == ECHO_NONE; i++) {
+        if (span_has(text, echoes[i].text))
+            echo = echoes[i].echo;
+    }
+    return echo == ECHO_GENERIC && span_has(text, "gloo/") ? ECHO_PEER : echo;
+}
+
+/* Python allows letters of any script. */
+static bool is_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (unsigned char)c >= 0x80;
+}
+
+/* "main.<locals>.Boom" */
+static bool is_name_or_mark(char c)
+{
+    return is_name(c) || c == '.' || c == '<' || c == '>';
+}
+
+/* Bytes of a dotted name, "<locals>" within it allowed; 0 if there is none. */
+static size_t name_size(struct span line)
+{
+    size_t i = 0;
+
+    if (line.len == 0 || !is_name(line.text[0]) || (line.text[0] >= '0' && line.text[0] <= '9'))
+        return 0;
+    while (i < line.len && is_name_or_mark(line.text[i]))
+        i++;
+    return line.text[i - 1] == '.' ? 0 : i;
+}
+
+static struct span last_part(struct span name)
+{
+    const char *dot = memrchr(name.text, '.', name.len);
+
+    return dot ? span_after(name, (size_t)(dot - name.text) + 1) : name;
+}
+
+bool patterns_split_exception(struct span line, struct span *ret_type, struct span *ret_message)
+{
+    size_t size = name_size(line);
+    struct span rest;
+
+    if (size == 0)
+        return false;
+    rest = span_after(line, size);
+    if (rest.len > 0 && !span_starts(rest, ": ") && !(rest.len == 1 && rest.text[0] == ':'))
+        return false;
+    *ret_type = last_part((struct span){line.text, size});
+    *ret_message = span_after(rest, rest.len < 2 ? rest.len : 2);
+    return true;
+}
+
+static bool ends_with(struct span line, const char *suffix)
+{
+    size_t len = strlen(suffix);
+
+    return line.len >= len && memcmp(line.text + line.len - len, suffix, len) == 0;
+}
+
+/* "RuntimeError: text" without a traceback. */
+static bool is_bare_exception(struct span line, struct fatal *ret)
+{
+    if (!patterns_split_exception(line, &ret->type, &ret->message) || ret->message.len == 0)
+        return false;
+    ret->weak = true;
+    return ends_with(ret->type, "Error") || ends_with(ret->type, "Exception");
+}
+
+/*
+ * "train.py: error: text", "train: train.c:7: main: Assertion `0' failed.": a program's name has no
+ * blank. A sanitizer begins with "==" and a number.
+ */
+static bool is_fatal_of_program(struct span line)
+{
+    const char *colon;
+
+    if (span_starts(line, "=="))
+        return span_has(line, "ERROR: ") && span_has(line, "Sanitizer: ");
+    colon = memmem(line.text, line.len, ": ", 2);
+    if (!colon || memchr(line.text, ' ', (size_t)(colon - line.text)))
+        return false;
+    if (starts_any(span_after(line, (size_t)(colon - line.text) + 1), fatal_follows,
+                   COUNT(fatal_follows)))
+        return true;
+    return ends_with(line, " failed.") && span_has(line, ": Assertion `");
+}
+
+bool patterns_fatal(struct span line, struct fatal *ret)
+{
+    *ret = (struct fatal){.weak = false, .type = {line.text, 0}, .message = line};
+    if (starts_any(line, fatal_starts, COUNT(fatal_starts)) || is_fatal_of_program(line))
+        return true;
+    return is_bare_exception(line, ret);
+}
+
+/* "[W1130 21:56:03.592 TCPStore.cpp:340] ..." of torch's C++ side, any level. */
+static bool is_glog(struct span line)
+{
+    return line.len > 3 && line.text[0] == '[' && memchr("IWEF", line.text[1], 4) &&
+           line.text[2] >= '0' && line.text[2] <= '9';
+}
+
+bool patterns_is_noise(struct span line)
+{
+    return line.len == 0 || is_glog(line) || starts_any(line, noise_starts, COUNT(noise_starts)) ||
+           starts_any(line, harmless_intros, COUNT(harmless_intros)) ||
+           has_any(line, noise_parts, COUNT(noise_parts));
+}
+
+bool patterns_is_harmless_intro(struct span line)
+{
+    return starts_any(line, harmless_intros, COUNT(harmless_intros));
+}
+
+bool patterns_is_user_file(struct span path)
+{
+    return !span_starts(path, "<frozen ") && !has_any(path, library_paths, COUNT(library_paths));
+}

@@ -1,0 +1,126 @@
+/*
+ * The plan: everything that is decided before anything starts. It is made once
+ * from argv, environment, spec and facts, and nothing after it reads any of
+ * them. Layer: model. This header is the vocabulary of the project.
+ */
+#ifndef RANKINIT_MODEL_PLAN_H
+#define RANKINIT_MODEL_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/strvec.h"
+#include "model/devices.h"
+#include "model/facts.h"
+#include "model/settings.h"
+#include "model/spec.h"
+
+#define PLAN_SIGNALS 65 /* 1..64, indexed by number */
+#define PLAN_RANKS_MAX 4096
+
+enum plan_mode {
+    PLAN_INIT,  /* one process, its environment untouched: a better tini */
+    PLAN_FANOUT /* the ranks of this node */
+};
+
+enum plan_prefix { PLAN_PREFIX_NEVER, PLAN_PREFIX_TEMPLATE };
+
+/* Which job this is and which part of it runs here. */
+struct plan_job {
+    const char *id; /* TORCHELASTIC_RUN_ID; "none" unless stated */
+    int nnodes;
+    int node_rank;
+    int nproc;      /* ranks here */
+    int world_size; /* nnodes * nproc */
+    int first_rank; /* node_rank * nproc */
+    const char *master_addr;
+    int master_port; /* 0: a free one is chosen, held and given to the ranks late */
+    const char *role;
+    const char *platform; /* row that told who we are; "none" */
+};
+
+struct plan_stop {
+    bool escalate;  /* false: init mode without a stated grace; signals only pass */
+    bool sweep;     /* what is left when the last leader has ended is told to end too */
+    bool group;     /* signals go to process groups instead of leaders */
+    int64_t grace_ns;
+    int64_t fail_grace_ns;
+    int64_t orphan_grace_ns;
+    int64_t settle_ns;
+    unsigned char rewrite[PLAN_SIGNALS]; /* what to send instead of N; 0: drop */
+    bool stops[PLAN_SIGNALS];            /* N starts a drain */
+};
+
+struct plan_output {
+    bool capture_out, capture_err; /* through pipes of ours */
+    enum plan_prefix prefix;
+    const char *prefix_template; /* "[rank ${rank}] " */
+    int tail_lines;
+    int stdin_local_rank; /* the rank that has our stdin; -1: none */
+    bool terminal;        /* hand the controlling terminal to the (one) leader */
+};
+
+struct plan_report {
+    bool json_line; /* last line on stderr when the verdict is not succeeded */
+    bool page;      /* text for people on stderr */
+    const char *summary;         /* path; NULL: none */
+    const char *termination_log; /* path; NULL: none */
+    bool termination_log_stated; /* given by the user: failing to open it is worth a notice */
+    int max_bytes;               /* of the termination log */
+};
+
+struct plan {
+    enum plan_mode mode;
+    bool torchrun; /* called under that name */
+    struct plan_job job;
+    struct strvec argv;    /* of every leader: "python", "-u", "train.py", ... */
+    struct strvec env;     /* what every leader's environment starts from: inherited, scrubbed,
+                              with the spec's env; rankenv adds what differs by rank */
+    const char *workdir;   /* NULL: stay */
+    bool local_rank_arg;   /* add --local-rank=N right after the script */
+    int script_index;      /* index in argv of the script or module; -1 if unknown */
+    struct devices devices;
+    int omp_threads;       /* OMP_NUM_THREADS to set when unset; 0: leave alone */
+    const char *error_dir; /* where error files are made; NULL: nowhere, or not wanted */
+    bool log_dir_stated;   /* error_dir is the user's --log-dir: kept, and must be usable */
+    struct plan_stop stop;
+    struct plan_output output;
+    struct plan_report report;
+    int parent_death_signal;   /* of rankinit itself (-p); 0: none */
+    bool exit_zero[256];       /* codes that become 0 (-e) */
+    bool warn_reaped;          /* -w */
+    enum log_level log_level;
+    char host[256];
+    pid_t pid;
+    bool is_init;
+    int64_t memory_limit_bytes;
+    int64_t shm_bytes;
+    int ephemeral_port_min, ephemeral_port_max;
+    struct strvec notices; /* to be said before the start, in order */
+    struct strvec texts;   /* owns what the plan points to */
+};
+
+struct plan_inputs {
+    const char *argv0;
+    const char *const *program; /* what argv left over; may be empty */
+    const char *const *envp;
+    struct settings *settings; /* flags, twins and spec read; the platform's part is added */
+    const struct spec *spec;
+    const struct facts *facts;
+};
+
+/* True if argv[0] is a path to something called torchrun. */
+bool plan_called_torchrun(const char *argv0);
+
+/*
+ * Resolves everything. *ret is complete on success and owns copies of all it needs; on failure it
+ * is releasable. ERR_USAGE: no PROGRAM. ERR_SPEC, ERR_DEVICES: see platform.h, devices.h.
+ */
+int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err *err);
+
+/* Frees what a plan owns. */
+void plan_release(struct plan *plan);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * What passes through us, and where the verdict goes.
+ */
+#include <string.h>
+
+#include "model/plan.h"
+#include "model/plan_parts.h"
+#include "model/platform.h"
+
+#define DEFAULT_TEMPLATE "[rank ${rank}] "
+#define TERMINATION_LOG  "/dev/termination-log"
+#define NOWHERE          "/dev/null"
+
+/* In the order of the options' words. */
+enum capture { CAPTURE_AUTO, CAPTURE_NONE, CAPTURE_STDERR, CAPTURE_BOTH };
+enum report { REPORT_AUTO, REPORT_ALWAYS, REPORT_NEVER };
+
+static bool on_terminal(const struct facts *facts)
+{
+    return facts->tty_out || facts->tty_err;
+}
+
+/* --log-prefix: NULL for none. */
+static const char *prefix_template(const struct plan_inputs *inputs, const struct plan *plan)
+{
+    const char *text = settings_text(inputs->settings, OPT_LOG_PREFIX);
+
+    if (strcmp(text, "auto") == 0)
+        return plan->job.nproc > 1 && on_terminal(inputs->facts) ? DEFAULT_TEMPLATE : NULL;
+    if (strcmp(text, "never") == 0)
+        return NULL;
+    return strcmp(text, "always") == 0 ? DEFAULT_TEMPLATE : text;
+}
+
+static void set_prefix(struct plan *plan, const char *template)
+{
+    plan->output.prefix = template ? PLAN_PREFIX_TEMPLATE : PLAN_PREFIX_NEVER;
+    plan->output.prefix_template = template ? strvec_push(&plan->texts, template) : NULL;
+}
+
+/* One program on a terminal, or in init mode, keeps what it has; unless a prefix is asked for. */
+static int resolve_capture(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
+{
+    const struct settings *settings = inputs->settings;
+    int word = settings_word(settings, OPT_CAPTURE);
+    const char *template = prefix_template(inputs, plan);
+    bool prefix = template && strcmp(settings_text(settings, OPT_LOG_PREFIX), "auto") != 0;
+    bool alone = plan->mode == PLAN_INIT || (plan->job.nproc == 1 && on_terminal(inputs->facts));
+
+    if (word == CAPTURE_NONE && prefix)
+        return err_set(err, ERR_SPEC, "%s needs the output to pass through, %s says none",
+                       settings->rows[OPT_LOG_PREFIX].origin, settings->rows[OPT_CAPTURE].origin);
+    if (word == CAPTURE_AUTO)
+        word = alone && !prefix ? CAPTURE_NONE : CAPTURE_BOTH;
+    plan->output.capture_out = word == CAPTURE_BOTH;
+    plan->output.capture_err = word != CAPTURE_NONE;
+    set_prefix(plan, word == CAPTURE_NONE ? NULL : template);
+    return 0;
+}
+
+/* Several readers of one input would steal from each other; a terminal would stop them (SIGTTIN). */
+static int stdin_rank(const struct plan *plan, const struct facts *facts)
+{
+    return plan->job.nproc > 1 && facts->tty_in ? -1 : 0;
+}
+
+static void resolve_report(const struct plan_inputs *inputs, struct plan *plan)
+{
+    const struct settings *settings = inputs->settings;
+    struct plan_report *report = &plan->report;
+    bool fanout = plan->mode == PLAN_FANOUT;
+    int word = settings_word(settings, OPT_REPORT);
+
+    report->page = word == REPORT_ALWAYS || (word == REPORT_AUTO && fanout);
+    report->json_line = word == REPORT_ALWAYS || (report->page && !inputs->facts->tty_err);
+    report->max_bytes = (int)settings_int(settings, OPT_MAX_BYTES);
+    if (settings_text(settings, OPT_SUMMARY))
+        report->summary = strvec_push(&plan->texts, settings_text(settings, OPT_SUMMARY));
+    if (settings_stated(settings, OPT_TERMINATION_LOG)) {
+        report->termination_log_stated = true;
+        report->termination_log = strvec_push(&plan->texts,
+                                              settings_text(settings, OPT_TERMINATION_LOG));
+    } else if (fanout && inputs->facts->termination_log && !platform_nested(inputs->envp)) {
+        report->termination_log = TERMINATION_LOG;
+    }
+}
+
+/* torchrun's way to switch error files off is the null device. */
+static void resolve_error_dir(const struct plan_inputs *inputs, struct plan *plan)
+{
+    const char *stated = settings_text(inputs->settings, OPT_LOG_DIR);
+    const char *dir = stated ? stated : inputs->facts->scratch_dir;
+
+    if (plan->mode != PLAN_FANOUT || !dir || strcmp(dir, NOWHERE) == 0)
+        return;
+    plan->error_dir = strvec_push(&plan->texts, dir);
+    plan->log_dir_stated = stated != NULL;
+}
+
+int plan_resolve_output(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
+{
+    plan->output.tail_lines = (int)settings_int(inputs->settings, OPT_TAIL_LINES);
+    plan->output.stdin_local_rank = stdin_rank(plan, inputs->facts);
+    plan->output.terminal = plan->job.nproc == 1 && inputs->facts->tty_in;
+    resolve_report(inputs, plan);
+    resolve_error_dir(inputs, plan);
+    return resolve_capture(inputs, plan, err);
+}

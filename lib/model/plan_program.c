@@ -1,0 +1,142 @@
+/*
+ * What runs: the argument list and the environment that all leaders share.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "model/plan.h"
+#include "model/plan_parts.h"
+#include "model/program.h"
+#include "model/rankenv.h"
+
+const char *const *plan_program_words(const struct plan_inputs *inputs)
+{
+    if (inputs->program && inputs->program[0])
+        return inputs->program;
+    return strvec_texts(&inputs->spec->command);
+}
+
+static void unset_prefix(struct strvec *env, const char *prefix)
+{
+    size_t kept = 0;
+
+    while (kept < env->count) {
+        const char *entry = env->items[kept];
+        char name[256];
+        size_t len = strcspn(entry, "=");
+
+        if (strncmp(entry, prefix, strlen(prefix)) != 0 || len >= sizeof(name)) {
+            kept++;
+            continue;
+        }
+        memcpy(name, entry, len);
+        name[len] = '\0';
+        env_unset(env, name);
+    }
+}
+
+static void apply_spec(const struct spec *spec, struct strvec *env)
+{
+    for (size_t i = 0; i < spec->env_unset.count; i++)
+        env_unset(env, spec->env_unset.items[i]);
+    for (size_t i = 0; i < spec->env_set.count; i++) {
+        const char *entry = spec->env_set.items[i];
+        size_t len = strcspn(entry, "=");
+        CLEANUP(strvec_release) struct strvec name = STRVEC_INIT;
+
+        if (entry[len] == '=')
+            env_set(env, strvec_pushf(&name, "%.*s", (int)len, entry), entry + len + 1);
+    }
+}
+
+void plan_resolve_env(const struct plan_inputs *inputs, struct plan *plan)
+{
+    const struct settings *settings = inputs->settings;
+
+    strvec_push_all(&plan->env, inputs->envp);
+    if (plan->mode == PLAN_FANOUT) {
+        if (settings_flag(settings, OPT_KEEP_ENV))
+            unset_prefix(&plan->env, "RANKINIT_THIS_"); /* of another rank: never true here */
+        else
+            rankenv_scrub(&plan->env);
+        /* A number that somebody stated beats what an image or a hook has put there. */
+        if (settings_int(settings, OPT_THREADS) > 0)
+            env_unset(&plan->env, "OMP_NUM_THREADS");
+    }
+    apply_spec(inputs->spec, &plan->env);
+}
+
+/* What a *.py runs under: torchrun's own variable, else what PATH has. */
+static int find_python(const struct plan_inputs *inputs, const struct plan *plan,
+                       const char *program, const char **ret, struct err *err)
+{
+    const char *python = env_get(strvec_texts(&plan->env), "PYTHON_EXEC");
+
+    if (!python || *python == '\0')
+        python = inputs->facts->python;
+    if (!python)
+        return err_set(err, ERR_NOT_FOUND,
+                       "%.200s needs Python, but there is no python and no python3 on PATH, and "
+                       "PYTHON_EXEC is not set",
+                       program);
+    *ret = python;
+    return 0;
+}
+
+/* Index of the script or module behind an interpreter that was written out; -1 if unknown. */
+static int find_script(const char *const *words)
+{
+    for (int i = 1; words[i]; i++) {
+        size_t len = strlen(words[i]);
+
+        if (program_is_python_file(words[i]))
+            return i;
+        if (words[i][0] == '-' && words[i][1] != '-' && words[i][len - 1] == 'm' && words[i + 1])
+            return i + 1;
+    }
+    return -1;
+}
+
+static int check_local_rank_arg(const struct settings *settings, struct plan *plan, struct err *err)
+{
+    if (!settings_flag(settings, OPT_LOCAL_RANK_ARG) || plan->mode != PLAN_FANOUT)
+        return 0;
+    if (plan->script_index < 0)
+        return err_set(err, ERR_USAGE,
+                       "%s: %.200s is no Python script or module, so there is no place for "
+                       "--local-rank=N; with --no-python it goes right after PROGRAM",
+                       settings->rows[OPT_LOCAL_RANK_ARG].origin, plan->argv.items[0]);
+    plan->local_rank_arg = true;
+    return 0;
+}
+
+int plan_resolve_program(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
+{
+    const struct settings *settings = inputs->settings;
+    const char *const *words = plan_program_words(inputs);
+    bool module = settings_flag(settings, OPT_MODULE);
+    bool bare = settings_flag(settings, OPT_NO_PYTHON);
+    bool file = !bare && !module && (plan->torchrun || program_is_python_file(words[0]));
+    const char *python = NULL;
+
+    if (module && bare)
+        return err_set(err, ERR_USAGE, "%s and %s exclude each other: a module needs Python",
+                       settings->rows[OPT_MODULE].origin, settings->rows[OPT_NO_PYTHON].origin);
+    if ((module || file) && find_python(inputs, plan, words[0], &python, err) < 0)
+        return -1;
+    if (python) {
+        strvec_push(&plan->argv, python);
+        strvec_push(&plan->argv, "-u");
+        if (module)
+            strvec_push(&plan->argv, "-m");
+        plan->script_index = (int)plan->argv.count;
+    } else if (bare) {
+        plan->script_index = 0;
+    } else if (program_classify(words, false) == PROGRAM_PYTHON) {
+        plan->script_index = find_script(words);
+    }
+    strvec_push_all(&plan->argv, words);
+    if (settings_text(settings, OPT_WORKDIR))
+        plan->workdir = strvec_push(&plan->texts, settings_text(settings, OPT_WORKDIR));
+    return check_local_rank_arg(settings, plan, err);
+}

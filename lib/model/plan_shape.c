@@ -1,0 +1,210 @@
+/*
+ * How many ranks, which of them are ours, and what devices and threads they get.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "base/scan.h"
+#include "model/cpus.h"
+#include "model/plan.h"
+#include "model/plan_parts.h"
+#include "model/platform.h"
+
+/* Everything that the steps below share. */
+struct shape {
+    const struct plan_inputs *inputs;
+    struct settings *settings;
+    struct plan *plan;
+    const char *nproc; /* as asked: "8", "auto", "gpu", "cpu" */
+};
+
+static bool is_counted(const struct shape *shape)
+{
+    return strcmp(shape->nproc, "auto") == 0 || strcmp(shape->nproc, "gpu") == 0;
+}
+
+/* torchrun's default is one rank; ours is one for each device. */
+static const char *asked_nproc(const struct settings *settings, bool torchrun)
+{
+    const char *text = settings_text(settings, OPT_NPROC_PER_NODE);
+
+    if (text)
+        return text;
+    return torchrun ? "1" : "auto";
+}
+
+/* Ranks here. That there are none of the devices asked for is told by devices_settle. */
+static int resolve_nproc(const struct shape *shape, int *ret, struct err *err)
+{
+    const struct devices *devices = &shape->plan->devices;
+    int count = devices_nproc(devices);
+    long number;
+
+    if (scan_int(shape->nproc, 1, PLAN_RANKS_MAX, &number)) {
+        *ret = (int)number;
+        return 0;
+    }
+    if (strcmp(shape->nproc, "cpu") == 0) {
+        int budget = cpus_budget(shape->inputs->facts);
+
+        *ret = budget < PLAN_RANKS_MAX ? budget : PLAN_RANKS_MAX;
+        return 0;
+    }
+    if (devices->foreign && devices->mode != DEVICE_NONE)
+        return err_set(err, ERR_SPEC,
+                       "%s is here, but its devices are not supported yet, so they cannot be "
+                       "counted: state --nproc-per-node N",
+                       devices->foreign);
+    if (devices->mode == DEVICE_NONE && strcmp(shape->nproc, "gpu") == 0)
+        return err_set(err, ERR_SPEC,
+                       "%s asks for a rank on each GPU, %s for none: state --nproc-per-node N",
+                       shape->settings->rows[OPT_NPROC_PER_NODE].origin,
+                       shape->settings->rows[OPT_DEVICE_MODE].origin);
+    if (count > PLAN_RANKS_MAX)
+        return err_set(err, ERR_SPEC, "%d devices make more than %d ranks: state --nproc-per-node",
+                       count, PLAN_RANKS_MAX);
+    *ret = count > 0 ? count : 1;
+    return 0;
+}
+
+/* A count made on each node by itself must be the same everywhere, so a doubtful one is refused. */
+static int check_counted(const struct shape *shape, struct err *err)
+{
+    const struct devices *devices = &shape->plan->devices;
+    bool driver = shape->inputs->facts->nvidia_driver;
+    bool several = shape->plan->job.nnodes > 1;
+    bool none = devices->pool.count == 0;
+    struct strvec *notices = &shape->plan->notices;
+
+    if (devices->mode == DEVICE_NONE || devices->hidden || !devices->discovered)
+        return 0;
+    if (several && devices->evidence > devices->nodes)
+        return err_set(err, ERR_DEVICES,
+                       "NVIDIA_VISIBLE_DEVICES names %d GPUs, but only %d of /dev/nvidia* can be "
+                       "used here: with several nodes the number of ranks would differ; state "
+                       "--nproc-per-node N",
+                       devices->evidence, devices->nodes);
+    if (several && none && driver)
+        return err_set(err, ERR_DEVICES,
+                       "the NVIDIA driver is here (/proc/driver/nvidia), but %s: state "
+                       "--nproc-per-node N for ranks without devices",
+                       devices->denied > 0 ? "none of /dev/nvidia* may be opened"
+                                           : "there is no /dev/nvidia*");
+    if (none && driver)
+        strvec_push(notices, "no device can be used, although the NVIDIA driver is here "
+                             "(/proc/driver/nvidia): one rank, on the CPU");
+    else if (none && several)
+        strvec_push(notices, "no device and no sign of any: one rank on every node, on the CPU");
+    return 0;
+}
+
+static int check_nodes(const struct shape *shape, long nnodes, long node_rank, struct err *err)
+{
+    const struct setting *nodes = &shape->settings->rows[OPT_NNODES];
+    const struct setting *rank = &shape->settings->rows[OPT_NODE_RANK];
+
+    if (nnodes > 1 && settings_flag(shape->settings, OPT_STANDALONE))
+        return err_set(err, ERR_SPEC, "%s is for one node, but %s says %ld: state one of them",
+                       shape->settings->rows[OPT_STANDALONE].origin, nodes->origin, nnodes);
+    if (node_rank >= nnodes)
+        return err_set(err, ERR_SPEC, "%s says node %ld, but %s is %ld: nodes count from 0 to %ld",
+                       rank->origin, node_rank, nodes->text ? nodes->origin : "the number of nodes",
+                       nnodes, nnodes - 1);
+    return 0;
+}
+
+static int resolve_world(const struct shape *shape, int nproc, struct err *err)
+{
+    struct plan_job *job = &shape->plan->job;
+    long nnodes = settings_stated(shape->settings, OPT_NNODES)
+                      ? settings_int(shape->settings, OPT_NNODES)
+                      : 1;
+    long node_rank = settings_int(shape->settings, OPT_NODE_RANK);
+
+    if (check_nodes(shape, nnodes, node_rank, err) < 0)
+        return -1;
+    if (nnodes > INT_MAX / nproc)
+        return err_set(err, ERR_SPEC, "%ld nodes with %d ranks each are more than 2^31 ranks",
+                       nnodes, nproc);
+    job->nnodes = (int)nnodes;
+    job->node_rank = (int)node_rank;
+    job->nproc = nproc;
+    job->world_size = job->nnodes * nproc;
+    job->first_rank = job->node_rank * nproc;
+    return 0;
+}
+
+static void note_assumptions(const struct shape *shape)
+{
+    const struct plan_job *job = &shape->plan->job;
+    struct strvec *notices = &shape->plan->notices;
+    const char *index = platform_value(shape->inputs->envp, "JOB_COMPLETION_INDEX");
+
+    if (job->nnodes > 1 && (is_counted(shape) || strcmp(shape->nproc, "cpu") == 0))
+        strvec_pushf(notices, "--nproc-per-node %s: assuming %d rank%s on every node", shape->nproc,
+                     job->nproc, job->nproc == 1 ? "" : "s");
+    if (index && !settings_stated(shape->settings, OPT_NNODES) && !shape->plan->torchrun &&
+        !platform_nested(shape->inputs->envp))
+        strvec_pushf(notices,
+                     "JOB_COMPLETION_INDEX=%.20s, but nothing says how many nodes there are: this "
+                     "pod is a job of its own, unless --nnodes N is stated",
+                     index);
+}
+
+static int resolve_threads(const struct settings *settings, bool torchrun, int budget, int nproc)
+{
+    int word = settings_word(settings, OPT_THREADS); /* budget, torchrun, keep, or a number */
+
+    if (torchrun && !settings_stated(settings, OPT_THREADS))
+        word = 1;
+    switch (word) {
+    case 0: return cpus_threads(budget, nproc);
+    case 1: return nproc > 1 ? 1 : 0;
+    case 2: return 0;
+    default: return (int)settings_int(settings, OPT_THREADS);
+    }
+}
+
+/* Nodes, node rank and ranks, from all that was stated and found. */
+static int resolve_place(const struct shape *shape, struct err *err)
+{
+    struct plan *plan = shape->plan;
+    struct settings *settings = shape->settings;
+    struct platform platform = {.envp = shape->inputs->envp,
+                                .hostname = shape->inputs->facts->hostname,
+                                .torchrun = plan->torchrun};
+    struct shape asked = *shape;
+    int nproc = 1;
+
+    if (platform_read(&platform, settings, &plan->notices, err) < 0)
+        return -1;
+    asked.nproc = asked_nproc(settings, plan->torchrun);
+    if (devices_find(settings, shape->inputs->facts, strvec_texts(&plan->env), &plan->devices,
+                     err) < 0 ||
+        resolve_nproc(&asked, &nproc, err) < 0 ||
+        platform_find_place(&platform, nproc, settings, err) < 0 ||
+        resolve_world(&asked, nproc, err) < 0)
+        return -1;
+    if (is_counted(&asked) && check_counted(&asked, err) < 0)
+        return -1;
+    if (platform.name)
+        plan->job.platform = platform.name;
+    note_assumptions(&asked);
+    return platform_check(&platform, settings, nproc, err);
+}
+
+int plan_resolve_shape(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
+{
+    struct settings *settings = inputs->settings;
+    struct shape shape = {.inputs = inputs, .settings = settings, .plan = plan, .nproc = ""};
+
+    if (resolve_place(&shape, err) < 0 || plan_resolve_master(inputs, plan, err) < 0)
+        return -1;
+    if (devices_settle(&plan->devices, settings, plan->job.nproc, plan->torchrun, &plan->notices,
+                       err) < 0)
+        return -1;
+    plan->devices.foreign = NULL; /* the facts' memory; told by now */
+    plan->omp_threads = resolve_threads(settings, plan->torchrun, cpus_budget(inputs->facts),
+                                        plan->job.nproc);
+    return 0;
+}

@@ -1,0 +1,210 @@
+#include "model/rankenv.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+
+#define LIST_ROOM 32768 /* a list of devices: 8 GPUs in 7 MIG parts each need about 5 KiB */
+
+/*
+ * What an inherited environment may say of another rank, or of a launcher that is not there any
+ * more; a star stands for any end. What we set "unless set" is not among them.
+ */
+static const char *const scrubbed[] = {
+    "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",
+    "GROUP_WORLD_SIZE",
+    "ROLE_RANK",
+    "ROLE_NAME",
+    "ROLE_WORLD_SIZE",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "NODE_RANK",
+    "LOCAL_SIZE",
+    "CROSS_RANK",
+    "CROSS_SIZE",
+    "TORCHELASTIC_*",
+    "PET_*",
+    "RANKINIT_*",
+    /* Open MPI, MPICH and Intel MPI, MVAPICH, PALS: a rank that reads them waits for its daemon */
+    "OMPI_COMM_WORLD_*",
+    "OMPI_UNIVERSE_SIZE",
+    "OMPI_APP_CTX_NUM_PROCS",
+    "OMPI_FIRST_RANKS",
+    "PMIX_RANK",
+    "PMIX_NAMESPACE",
+    "PMIX_SERVER_*",
+    "PMIX_ID",
+    "PMI_RANK",
+    "PMI_SIZE",
+    "PMI_ID",
+    "PMI_FD",
+    "PMI_PORT",
+    "PMI_SPAWNED",
+    "PMI_APPNUM",
+    "PMI_LOCAL_RANK",
+    "PMI_LOCAL_SIZE",
+    "PMI_UNIVERSE_SIZE",
+    "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",
+    "MPI_LOCALNODEID",
+    "MPI_NNODES",
+    "MPI_NRANKS",
+    "MV2_COMM_WORLD_*",
+    "PALS_RANKID",
+    "PALS_NODEID",
+    "PALS_LOCAL_RANKID",
+    "PALS_LOCAL_SIZE",
+};
+
+static bool is_scrubbed(const char *entry)
+{
+    size_t len = strcspn(entry, "=");
+
+    for (size_t i = 0; i < sizeof(scrubbed) / sizeof(scrubbed[0]); i++) {
+        size_t size = strlen(scrubbed[i]);
+        bool star = scrubbed[i][size - 1] == '*';
+
+        size -= star;
+        if ((star ? len >= size : len == size) && memcmp(entry, scrubbed[i], size) == 0)
+            return true;
+    }
+    return false;
+}
+
+void rankenv_scrub(struct strvec *env)
+{
+    struct strvec kept = STRVEC_INIT;
+
+    for (size_t i = 0; i < env->count; i++) {
+        if (!is_scrubbed(env->items[i]))
+            strvec_push(&kept, env->items[i]);
+    }
+    strvec_release(env);
+    *env = kept;
+}
+
+static void set_int(struct strvec *env, const char *name, int value)
+{
+    env_setf(env, name, "%d", value);
+}
+
+static void set_default(struct strvec *env, const char *name, const char *value)
+{
+    if (!env_get(strvec_texts(env), name))
+        env_set(env, name, value);
+}
+
+static void set_or_unset(struct strvec *env, const char *name, const char *value)
+{
+    if (value)
+        env_set(env, name, value);
+    else
+        env_unset(env, name);
+}
+
+/* The contract of PyTorch's env:// and of those who read torchrun's names. */
+static void set_ranks(const struct plan_job *job, int local_rank, struct strvec *env)
+{
+    const struct {
+        const char *name;
+        int value;
+    } numbers[] = {
+        {"RANK", job->first_rank + local_rank},
+        {"WORLD_SIZE", job->world_size},
+        {"LOCAL_WORLD_SIZE", job->nproc},
+        {"GROUP_RANK", job->node_rank},
+        {"GROUP_WORLD_SIZE", job->nnodes},
+        {"ROLE_RANK", job->first_rank + local_rank},
+        {"ROLE_WORLD_SIZE", job->world_size},
+        {"NODE_RANK", job->node_rank},
+        {"LOCAL_SIZE", job->nproc},
+        {"CROSS_RANK", job->node_rank},
+        {"CROSS_SIZE", job->nnodes},
+    };
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        set_int(env, numbers[i].name, numbers[i].value);
+    env_set(env, "ROLE_NAME", job->role);
+}
+
+static void set_rendezvous(const struct plan_job *job, const struct rankenv_late *late,
+                           struct strvec *env)
+{
+    env_set(env, "MASTER_ADDR", job->master_addr);
+    set_int(env, "MASTER_PORT", late->master_port);
+    set_int(env, "TORCHELASTIC_RESTART_COUNT", late->attempt);
+    set_int(env, "TORCHELASTIC_MAX_RESTARTS", 0);
+    env_set(env, "TORCHELASTIC_RUN_ID", job->id);
+    /* No agent hosts a store here: rank 0 does, and "True" would make it look for one. */
+    env_set(env, "TORCHELASTIC_USE_AGENT_STORE", "False");
+    set_or_unset(env, "TORCHELASTIC_ERROR_FILE", late->error_file);
+    set_default(env, "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
+}
+
+static const char *mode_word(enum device_mode mode)
+{
+    static const char *const words[] = {
+        [DEVICE_AUTO] = "auto",         [DEVICE_SHARED] = "shared",
+        [DEVICE_ISOLATED] = "isolated", [DEVICE_ISOLATED_KEEP_RANK] = "isolated-keep-rank",
+        [DEVICE_NONE] = "none",
+    };
+
+    return words[mode];
+}
+
+/* A rank with one visible device has to take number 0, so isolated mode calls it that. */
+static void set_devices(const struct plan *plan, int local_rank, struct strvec *env)
+{
+    char room[LIST_ROOM];
+    struct buf list = BUF_OVER(room);
+
+    devices_list(&plan->devices, local_rank, &list);
+    set_int(env, "LOCAL_RANK", plan->devices.mode == DEVICE_ISOLATED ? 0 : local_rank);
+    if (plan->devices.set_variable)
+        env_set(env, "CUDA_VISIBLE_DEVICES", room);
+    if (plan->devices.set_order)
+        set_default(env, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    env_set(env, "RANKINIT_THIS_DEVICES", room);
+    env_set(env, "RANKINIT_THIS_DEVICE_MODE", mode_word(plan->devices.mode));
+}
+
+/* Names that no option has: true in every mode, and the sign of a rank to a rankinit inside it. */
+static void set_truth(const struct plan *plan, int local_rank, const struct rankenv_late *late,
+                      struct strvec *env)
+{
+    set_int(env, "RANKINIT_THIS_RANK", plan->job.first_rank + local_rank);
+    set_int(env, "RANKINIT_THIS_LOCAL_RANK", local_rank);
+    set_int(env, "RANKINIT_THIS_NODE_RANK", plan->job.node_rank);
+    env_set(env, "RANKINIT_THIS_JOB_ID", plan->job.id);
+    set_int(env, "RANKINIT_THIS_ATTEMPT", late->attempt);
+    set_or_unset(env, "RANKINIT_THIS_READY_FILE", late->ready_file);
+}
+
+void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv_late *late,
+                   struct strvec *ret)
+{
+    strvec_push_all(ret, strvec_texts(&plan->env));
+    if (plan->mode == PLAN_INIT)
+        return;
+    set_ranks(&plan->job, local_rank, ret);
+    set_rendezvous(&plan->job, late, ret);
+    set_devices(plan, local_rank, ret);
+    set_truth(plan, local_rank, late, ret);
+    set_default(ret, "PYTHONUNBUFFERED", "1");
+    set_default(ret, "PYTHONFAULTHANDLER", "1");
+    if (plan->omp_threads > 0 && !env_get(strvec_texts(ret), "OMP_NUM_THREADS"))
+        set_int(ret, "OMP_NUM_THREADS", plan->omp_threads);
+}
+
+void rankenv_argv(const struct plan *plan, int local_rank, struct strvec *ret)
+{
+    for (size_t i = 0; i < plan->argv.count; i++) {
+        strvec_push(ret, plan->argv.items[i]);
+        if (plan->local_rank_arg && (int)i == plan->script_index)
+            strvec_pushf(ret, "--local-rank=%d", local_rank);
+    }
+}

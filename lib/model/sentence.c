@@ -1,0 +1,275 @@
+#include "model/sentence.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/signame.h"
+
+#define ERROR_MAX 200 /* bytes of an error's message in the sentence */
+
+void sentence_seconds(int64_t ns, struct buf *out)
+{
+    int64_t tenths = (ns > 0 ? ns + 50000000 : 0) / 100000000;
+
+    buf_addf(out, "%" PRId64 ".%" PRId64 " s", tenths / 10, tenths % 10);
+}
+
+void sentence_rank(const struct plan *plan, int local_rank, struct buf *out)
+{
+    if (plan->mode == PLAN_INIT)
+        buf_adds(out, "the program");
+    else
+        buf_addf(out, "rank %d (local rank %d on node %d)", plan->job.first_rank + local_rank,
+                 local_rank, plan->job.node_rank);
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+void sentence_error(const struct finding *finding, size_t limit, struct buf *out)
+{
+    size_t whole = strcspn(finding->message, "\n");
+    size_t len = 0, size = 0;
+
+    buf_add_plain(out, finding->type, strlen(finding->type));
+    if (finding->type[0] && whole > 0)
+        buf_adds(out, ": ");
+    while (len < whole && len + size <= limit) {
+        len += size;
+        size = buf_utf8_size(finding->message + len, whole - len);
+        size = size > 0 ? size : 1;
+    }
+    buf_add_plain(out, finding->message, len < whole ? len : whole);
+    if (len < whole)
+        buf_adds(out, "...");
+    if (finding->line > 0) {
+        const char *name = last_part(finding->file);
+
+        buf_adds(out, " (");
+        buf_add_plain(out, name, strlen(name));
+        buf_addf(out, ":%d)", finding->line);
+    }
+}
+
+static void add_start_failure(const struct outcome_rank *rank, const struct plan *plan,
+                              struct buf *out)
+{
+    const char *program = plan->argv.count > 0 ? plan->argv.items[0] : "";
+    const char *reason = strerrordesc_np(rank->stage_errno);
+
+    buf_adds(out, "could not be started: ");
+    if (rank->stage == STAGE_EXEC)
+        buf_add_plain(out, program, strlen(program));
+    else
+        buf_adds(out, outcome_stage_word(rank->stage));
+    if (rank->stage == STAGE_WORKDIR && plan->workdir) {
+        buf_addc(out, ' ');
+        buf_add_plain(out, plan->workdir, strlen(plan->workdir));
+    }
+    buf_addf(out, ": %s", reason ? reason : "unknown error");
+}
+
+static void add_size(int64_t bytes, struct buf *out)
+{
+    buf_addf(out, "%" PRId64 " MiB", (bytes + (1 << 20) - 1) >> 20);
+}
+
+/* A SIGKILL that was not ours is the kernel's when its counter moved; else somebody's. */
+static void add_kill_origin(const struct outcome *outcome, const struct plan *plan,
+                            const struct outcome_rank *rank, struct buf *out)
+{
+    if (rank->oom) {
+        buf_adds(out, " (out of memory");
+        if (plan->memory_limit_bytes > 0) {
+            buf_adds(out, ", limit ");
+            add_size(plan->memory_limit_bytes, out);
+        }
+        buf_addc(out, ')');
+    } else if (outcome_rank_killed_from_outside(rank)) {
+        buf_adds(out, " from outside");
+        if (WTERMSIG(rank->wait_status) == SIGKILL)
+            buf_adds(out, outcome->oom_known ? " (no OOM kill was counted)"
+                                             : " (by whom is unknown: perhaps out of memory)");
+    }
+}
+
+void sentence_end(const struct outcome *outcome, const struct plan *plan, int local_rank,
+                  struct buf *out)
+{
+    const struct outcome_rank *rank = &outcome->ranks[local_rank];
+    char name[SIGNAME_MAX];
+
+    if (rank->state == RANK_START_FAILED) {
+        add_start_failure(rank, plan, out);
+    } else if (rank->state != RANK_ENDED) {
+        buf_adds(out, "not ended yet");
+    } else if (outcome_rank_killed_by_us(rank)) {
+        buf_addf(out, "stopped by rankinit (%s)", signame_text(WTERMSIG(rank->wait_status), name));
+    } else if (WIFSIGNALED(rank->wait_status)) {
+        buf_addf(out, "killed by %s", signame_text(WTERMSIG(rank->wait_status), name));
+        add_kill_origin(outcome, plan, rank, out);
+        if (rank->core_dumped)
+            buf_adds(out, ", core dumped");
+    } else {
+        buf_addf(out, "exit code %d", WEXITSTATUS(rank->wait_status));
+    }
+}
+
+void sentence_stop(const struct outcome *outcome, const struct plan *plan, struct buf *out)
+{
+    const struct outcome_stop *stop = &outcome->stop;
+    char name[SIGNAME_MAX];
+
+    buf_addf(out, "%s from ", signame_text(stop->signal, name));
+    if (stop->sender_rank >= 0)
+        buf_addf(out, "rank %d", plan->job.first_rank + stop->sender_rank);
+    else if (stop->sender_pid > 0)
+        buf_addf(out, "pid %d (uid %u)", (int)stop->sender_pid, (unsigned int)stop->sender_uid);
+    else
+        buf_adds(out, "outside");
+}
+
+static int count_alive(const struct outcome *outcome)
+{
+    int alive = 0;
+
+    for (int i = 0; i < outcome->count; i++)
+        alive += outcome->ranks[i].state == RANK_ALIVE;
+    return alive;
+}
+
+static int64_t last_end(const struct outcome *outcome)
+{
+    int64_t last = 0;
+
+    for (int i = 0; i < outcome->count; i++) {
+        if (outcome->ranks[i].ended_ns > last)
+            last = outcome->ranks[i].ended_ns;
+    }
+    return last;
+}
+
+static void add_count(const struct outcome *outcome, const struct plan *plan, struct buf *out)
+{
+    if (plan->mode == PLAN_INIT)
+        buf_adds(out, "the program");
+    else if (outcome->count == 1)
+        buf_adds(out, "the rank");
+    else
+        buf_addf(out, "all %d ranks", outcome->count);
+}
+
+static void add_success(const struct outcome *outcome, const struct plan *plan, struct buf *out)
+{
+    add_count(outcome, plan, out);
+    buf_adds(out, " ended with exit code 0 after ");
+    sentence_seconds(last_end(outcome), out);
+}
+
+static void add_stopped(const struct outcome *outcome, const struct plan *plan, struct buf *out)
+{
+    int alive = count_alive(outcome);
+
+    buf_adds(out, alive ? "being stopped by " : "stopped by ");
+    sentence_stop(outcome, plan, out);
+    buf_adds(out, " after ");
+    sentence_seconds(outcome->stop.at_ns, out);
+    if (plan->mode == PLAN_INIT && !alive) {
+        buf_adds(out, "; the program: ");
+        sentence_end(outcome, plan, 0, out);
+    } else if (alive) {
+        buf_addf(out, "; %d of %d ranks still run", alive, outcome->count);
+    } else {
+        buf_adds(out, "; ");
+        add_count(outcome, plan, out);
+        buf_adds(out, " had ended ");
+        sentence_seconds(last_end(outcome) - outcome->stop.at_ns, out);
+        buf_adds(out, " later");
+    }
+    if (outcome->killed_ns != OUTCOME_NEVER)
+        buf_adds(out, "; SIGKILL was needed");
+}
+
+static void add_running(const struct outcome *outcome, const struct plan *plan, struct buf *out)
+{
+    if (plan->mode == PLAN_INIT)
+        buf_adds(out, "the program runs");
+    else
+        buf_addf(out, "%d of %d ranks run", count_alive(outcome), outcome->count);
+    if (outcome->stop.requested) {
+        buf_adds(out, "; asked to stop by ");
+        sentence_stop(outcome, plan, out);
+        buf_adds(out, " after ");
+        sentence_seconds(outcome->stop.at_ns, out);
+    }
+}
+
+/* Nobody here failed by itself: who had left before, or that the answer lies elsewhere. */
+static void add_lost_peer(const struct outcome *outcome, const struct plan *plan,
+                          const struct verdict *verdict, struct buf *out)
+{
+    for (int i = 0; i < outcome->count; i++) {
+        const struct outcome_rank *rank = &outcome->ranks[i];
+
+        if (rank->state == RANK_ENDED && !outcome_rank_failed(rank) &&
+            rank->ended_ns <= verdict->cause_ns) {
+            buf_addf(out, "; rank %d had left before it with exit code 0",
+                     plan->job.first_rank + i);
+            return;
+        }
+    }
+    if (plan->job.nnodes > 1)
+        buf_adds(out, "; no rank of this node failed by itself: see the other nodes");
+}
+
+static void add_failed(const struct outcome *outcome, const struct plan *plan,
+                       const struct verdict *verdict, struct buf *out)
+{
+    const struct outcome_rank *rank = &outcome->ranks[verdict->root];
+    bool words = verdict->cause.kind > EVIDENCE_SIGNAL;
+    bool echo = verdict->cause.echo;
+
+    sentence_rank(plan, verdict->root, out);
+    if (rank->state == RANK_START_FAILED) {
+        buf_addc(out, ' ');
+        add_start_failure(rank, plan, out);
+        return;
+    }
+    if (plan->mode == PLAN_INIT)
+        buf_adds(out, " failed: ");
+    else
+        buf_adds(out, echo ? " lost its peer first: " : " failed first: ");
+    if (words) {
+        sentence_error(&verdict->cause, ERROR_MAX, out);
+        buf_adds(out, ", ");
+    }
+    sentence_end(outcome, plan, verdict->root, out);
+    buf_adds(out, " after ");
+    sentence_seconds(verdict->cause_ns, out);
+    if (echo)
+        add_lost_peer(outcome, plan, verdict, out);
+}
+
+void sentence_verdict(const struct outcome *outcome, const struct plan *plan,
+                      const struct verdict *verdict, struct buf *out)
+{
+    const char *own = outcome->own.message;
+
+    if (outcome->own.kind != ERR_NONE)
+        buf_add_plain(out, own, strlen(own));
+    else if (verdict->root >= 0 && verdict->word != VERDICT_STOPPED)
+        add_failed(outcome, plan, verdict, out);
+    else if (verdict->word == VERDICT_SUCCEEDED)
+        add_success(outcome, plan, out);
+    else if (verdict->word == VERDICT_STOPPED)
+        add_stopped(outcome, plan, out);
+    else if (verdict->word == VERDICT_RUNNING)
+        add_running(outcome, plan, out);
+    else
+        buf_adds(out, "nothing runs, and no rank has ended");
+}

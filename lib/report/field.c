@@ -1,0 +1,122 @@
+#include "report/field.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+static const char dots[] = "...";
+
+/* Bytes that the character at text takes in pure ASCII JSON; *ret_size is what it takes here. */
+static size_t escaped(const char *text, size_t len, size_t *ret_size)
+{
+    size_t size = buf_utf8_size(text, len);
+
+    *ret_size = size > 0 ? size : 1;
+    if (size == 0 || text[0] == '\0')
+        return 1; /* becomes '?' */
+    if (size > 1)
+        return size < 4 ? 6 : 12;
+    if (memchr("\"\\\b\f\n\r\t", text[0], 7))
+        return 2;
+    return (unsigned char)text[0] < 0x20 || text[0] == 0x7F ? 6 : 1;
+}
+
+/* Longest beginning of text that takes at most `limit`. */
+static size_t fitting(const char *text, size_t len, size_t limit)
+{
+    size_t used = 0, size, i = 0;
+
+    while (i < len) {
+        used += escaped(text + i, len - i, &size);
+        if (used > limit)
+            return i;
+        i += size;
+    }
+    return len;
+}
+
+size_t field_size(const char *text, size_t len)
+{
+    size_t used = 0, size;
+
+    for (size_t i = 0; i < len; i += size)
+        used += escaped(text + i, len - i, &size);
+    return used;
+}
+
+bool field_text(struct json *object, const char *key, const char *text, size_t limit)
+{
+    char room[1024];
+    struct buf cut = BUF_OVER(room);
+    size_t len = strlen(text);
+    size_t fit = fitting(text, len, limit);
+
+    if (len == 0)
+        return true;
+    if (fit == len) {
+        json_put_textn(object, key, text, len);
+        return true;
+    }
+    fit = limit < sizeof(dots) - 1 ? 0 : fitting(text, len, limit - (sizeof(dots) - 1));
+    fit = fit < sizeof(room) - sizeof(dots) ? fit : sizeof(room) - sizeof(dots);
+    buf_add(&cut, text, fit);
+    buf_adds(&cut, dots);
+    json_put_textn(object, key, cut.data, cut.len);
+    return false;
+}
+
+bool field_lines(struct json *object, const char *key, const char *text, size_t limit)
+{
+    size_t len = strlen(text), start = 0;
+    bool cut = false;
+
+    if (len > 0 && text[len - 1] == '\n')
+        len--;
+    while (start < len && field_size(text + start, len - start) > limit) {
+        const char *newline = memchr(text + start, '\n', len - start);
+
+        start = newline ? (size_t)(newline - text) + 1 : len;
+        cut = true;
+    }
+    if (start < len)
+        json_put_textn(object, key, text + start, len - start);
+    return !cut;
+}
+
+/* Days since 1970-01-01 to a date of the proleptic Gregorian calendar, by eras of 400 years. */
+static void date_of(int64_t days, int64_t *ret_year, int *ret_month, int *ret_day)
+{
+    int64_t shifted = days + 719468; /* since 0000-03-01 */
+    int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
+    int64_t day = shifted - era * 146097;
+    int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+    int64_t of_year = day - (365 * year + year / 4 - year / 100);
+    int64_t month = (5 * of_year + 2) / 153; /* from March */
+
+    *ret_day = (int)(of_year - (153 * month + 2) / 5 + 1);
+    *ret_month = (int)(month < 10 ? month + 3 : month - 9);
+    *ret_year = year + era * 400 + (*ret_month <= 2);
+}
+
+const char *field_time_text(int64_t realtime_ns, char room[static FIELD_TIME_MAX])
+{
+    const int64_t second = 1000000000, day = 86400;
+    int64_t rest = realtime_ns % second, seconds = realtime_ns / second - (rest < 0);
+    int64_t of_day = seconds % day, days = seconds / day - (of_day < 0), year;
+    int month, date;
+
+    rest += rest < 0 ? second : 0;
+    of_day += of_day < 0 ? day : 0;
+    date_of(days, &year, &month, &date);
+    snprintf(room, FIELD_TIME_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%09dZ", (int)year, month, date,
+             (int)(of_day / 3600), (int)(of_day / 60 % 60), (int)(of_day % 60), (int)rest);
+    return room;
+}
+
+void field_time(struct json *object, const char *key, int64_t realtime_ns)
+{
+    char room[FIELD_TIME_MAX];
+
+    json_put_text(object, key, field_time_text(realtime_ns, room));
+}

@@ -1,0 +1,181 @@
+#include "report/groups.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* FNV-1a: one number for a kind of failure. */
+#define KEY_START 14695981039346656037ULL
+#define KEY_STEP  1099511628211ULL
+
+static uint64_t add_byte(uint64_t key, unsigned char byte)
+{
+    return (key ^ byte) * KEY_STEP;
+}
+
+static uint64_t add_number(uint64_t key, int number)
+{
+    for (unsigned int left = (unsigned int)number; left; left >>= 8)
+        key = add_byte(key, (unsigned char)left);
+    return add_byte(key, 0);
+}
+
+static bool is_digit(char c, bool hex)
+{
+    return (c >= '0' && c <= '9') || (hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
+}
+
+/* Ports, pids, steps and addresses differ between ranks that fail alike. */
+static uint64_t add_text(uint64_t key, const char *text)
+{
+    while (*text) {
+        bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+
+        if (!is_digit(*text, false)) {
+            key = add_byte(key, (unsigned char)*text++);
+            continue;
+        }
+        key = add_byte(key, '0');
+        text += hex ? 2 : 1;
+        while (is_digit(*text, hex))
+            text++;
+    }
+    return add_byte(key, 0);
+}
+
+static uint64_t key_of(const struct outcome_rank *rank, enum rank_class class,
+                       const struct outcome_candidate *candidate)
+{
+    uint64_t key = add_number(KEY_START, (int)class);
+
+    key = add_number(key, (int)rank->state);
+    key = add_number(key, rank->state == RANK_ENDED ? rank->wait_status & 0xFFFF : 0);
+    key = add_number(key, (int)rank->stage);
+    key = add_number(key, rank->stage_errno);
+    key = add_number(key, rank->oom);
+    if (candidate->words) {
+        key = add_text(key, candidate->words->type);
+        key = add_text(key, candidate->words->message);
+    }
+    return key;
+}
+
+static bool is_listed(enum rank_class class)
+{
+    return class != CLASS_NONE && class != CLASS_STOPPED_BY_US;
+}
+
+static struct group *find(struct groups *groups, uint64_t key)
+{
+    for (int i = 0; i < groups->count; i++) {
+        if (groups->list[i].key == key)
+            return &groups->list[i];
+    }
+    return NULL;
+}
+
+static void add_rank(const struct outcome *outcome, const struct verdict *verdict, int local_rank,
+                     struct groups *ret)
+{
+    enum rank_class class = outcome_class(outcome, verdict, local_rank);
+    const struct outcome_rank *rank = &outcome->ranks[local_rank];
+    struct outcome_candidate candidate;
+    struct group *group;
+    uint64_t key;
+
+    if (!is_listed(class))
+        return;
+    outcome_candidate(rank, &candidate);
+    key = key_of(rank, class, &candidate);
+    group = find(ret, key);
+    if (!group && ret->count == GROUPS_MAX) {
+        ret->left_out++;
+        return;
+    }
+    if (!group) {
+        group = &ret->list[ret->count++];
+        *group = (struct group){.first = local_rank, .class = class, .key = key};
+        group->at_ns = candidate.at_ns;
+    } else if (candidate.at_ns < group->at_ns && group->first != verdict->root) {
+        group->first = local_rank;
+        group->at_ns = candidate.at_ns;
+    }
+    group->count++;
+    ret->of[local_rank] = (unsigned char)(group - ret->list + 1);
+}
+
+static bool precedes(const struct group *a, const struct group *b, int root)
+{
+    if ((a->first == root) != (b->first == root))
+        return a->first == root;
+    if ((a->class == CLASS_CAUSE) != (b->class == CLASS_CAUSE))
+        return a->class == CLASS_CAUSE;
+    return a->at_ns < b->at_ns;
+}
+
+static void sort(struct groups *groups, int root)
+{
+    unsigned char place[GROUPS_MAX + 1] = {0}, was[GROUPS_MAX];
+
+    for (int i = 0; i < groups->count; i++) {
+        struct group moving = groups->list[i];
+        int at = i;
+
+        for (; at > 0 && precedes(&moving, &groups->list[at - 1], root); at--) {
+            groups->list[at] = groups->list[at - 1];
+            was[at] = was[at - 1];
+        }
+        groups->list[at] = moving;
+        was[at] = (unsigned char)(i + 1);
+    }
+    for (int i = 0; i < groups->count; i++)
+        place[was[i]] = (unsigned char)(i + 1);
+    for (size_t i = 0; i < PLAN_RANKS_MAX; i++)
+        groups->of[i] = place[groups->of[i]];
+}
+
+void groups_make(const struct outcome *outcome, const struct verdict *verdict, struct groups *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    /* First, so that it stands for its group and is never among those left out. */
+    if (verdict->root >= 0)
+        add_rank(outcome, verdict, verdict->root, ret);
+    for (int i = 0; i < outcome->count; i++) {
+        if (i != verdict->root)
+            add_rank(outcome, verdict, i, ret);
+    }
+    sort(ret, verdict->root);
+}
+
+/* The last rank of the run of ranks of this group that starts at `start`. */
+static int run_end(const struct groups *groups, int index, int start)
+{
+    while (start + 1 < PLAN_RANKS_MAX && groups->of[start + 1] == index + 1)
+        start++;
+    return start;
+}
+
+bool groups_ranks(const struct groups *groups, int index, const struct plan *plan, size_t limit,
+                  struct buf *out)
+{
+    size_t start = out->len;
+    int base = plan->job.first_rank;
+
+    for (int i = 0; i < PLAN_RANKS_MAX; i++) {
+        char room[32];
+        int end, size;
+
+        if (groups->of[i] != index + 1)
+            continue;
+        end = run_end(groups, index, i);
+        size = i == end ? snprintf(room, sizeof(room), "%d", base + i)
+                        : snprintf(room, sizeof(room), "%d-%d", base + i, base + end);
+        if (out->len - start + (size_t)size + 1 > limit && out->len > start) {
+            buf_adds(out, ",...");
+            return false;
+        }
+        buf_addf(out, "%s%s", out->len > start ? "," : "", room);
+        i = end;
+    }
+    return true;
+}

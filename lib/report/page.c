@@ -1,0 +1,251 @@
+#include "report/page.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "model/sentence.h"
+#include "report/groups.h"
+
+#define COLUMNS     80
+#define ROWS_MAX    8
+#define LINES_MAX   20  /* of a traceback or of stderr */
+#define ERROR_MAX   160 /* bytes of an error's message */
+#define RANKS_MAX   48  /* bytes of a list of ranks */
+#define TEXT_MAX    1024
+#define QUOTE       "    | "
+#define QUOTE_WIDTH 6
+
+/* What a page is written from. */
+struct page {
+    const struct plan *plan;
+    const struct outcome *outcome;
+    const struct verdict *verdict;
+    struct buf *out;
+};
+
+/* Bytes of text that take at most `columns` columns, one for each character. */
+static size_t bytes_of_columns(const char *text, size_t len, size_t columns)
+{
+    size_t i = 0, size;
+
+    while (i < len && columns-- > 0) {
+        size = buf_utf8_size(text + i, len - i);
+        i += size > 0 ? size : 1;
+    }
+    return i;
+}
+
+/* The bytes of text that go on one line: broken at a blank if there is one. */
+static size_t line_size(const char *text, size_t len, size_t columns)
+{
+    size_t fit = bytes_of_columns(text, len, columns);
+    const char *blank;
+
+    if (fit == len)
+        return len;
+    blank = memrchr(text, ' ', fit + 1);
+    return blank && blank > text ? (size_t)(blank - text) : fit;
+}
+
+/* Adds a paragraph, broken into lines that begin with `first` and then with as many blanks. */
+static void add_paragraph(struct buf *out, const char *first, const struct buf *text)
+{
+    size_t indent = strlen(first), at = 0, size;
+
+    while (at < text->len) {
+        size = line_size(text->data + at, text->len - at, COLUMNS - indent);
+        if (at == 0)
+            buf_adds(out, first);
+        else
+            buf_addf(out, "%*s", (int)indent, "");
+        buf_add_plain(out, text->data + at, size);
+        buf_addc(out, '\n');
+        at += size;
+        while (at < text->len && text->data[at] == ' ')
+            at++;
+    }
+}
+
+/* Adds the last lines of somebody's words, each cut to the page's width. */
+static void add_quoted(struct buf *out, const char *text, int lines)
+{
+    size_t len = strlen(text), at;
+
+    if (len > 0 && text[len - 1] == '\n')
+        len--;
+    for (at = len; at > 0 && lines > 0; at -= at > 0) {
+        const char *newline = memrchr(text, '\n', at);
+
+        at = newline ? (size_t)(newline - text) : 0;
+        lines--;
+    }
+    at += at > 0;
+    at += at > 0;
+    while (at < len) {
+        size_t size = strcspn(text + at, "\n");
+
+        size = size < len - at ? size : len - at;
+        buf_adds(out, QUOTE);
+        buf_add_plain(out, text + at, bytes_of_columns(text + at, size, COLUMNS - QUOTE_WIDTH));
+        buf_addc(out, '\n');
+        at += size + 1;
+    }
+}
+
+static void add_words(struct page *page)
+{
+    const struct verdict *verdict = page->verdict;
+    const struct outcome_rank *rank = &page->outcome->ranks[verdict->root];
+    char room[EVIDENCE_TAIL_MAX + 1];
+    struct buf tail = BUF_OVER(room);
+    int lines = page->plan->output.tail_lines;
+
+    if (verdict->cause.traceback[0]) {
+        buf_adds(page->out, "  its traceback:\n");
+        add_quoted(page->out, verdict->cause.traceback, LINES_MAX);
+        return;
+    }
+    evidence_tail(rank->evidence, lines < LINES_MAX ? lines : LINES_MAX, &tail);
+    if (tail.len == 0)
+        return;
+    buf_adds(page->out, "  its last lines on stderr:\n");
+    add_quoted(page->out, tail.data, LINES_MAX);
+}
+
+static const char *relation(enum rank_class class)
+{
+    switch (class) {
+    case CLASS_CONSEQUENCE: return " lost a peer: ";
+    case CLASS_VICTIM: return " waited in vain for others: ";
+    case CLASS_FROM_OUTSIDE:
+    case CLASS_CAUSE: return " failed too: ";
+    case CLASS_NONE:
+    case CLASS_STOPPED_BY_US: break;
+    }
+    return ": ";
+}
+
+static void add_group(struct page *page, const struct groups *groups, int index)
+{
+    const struct group *group = &groups->list[index];
+    bool with_root = group->first == page->verdict->root;
+    struct outcome_candidate candidate;
+    char room[TEXT_MAX];
+    struct buf text = BUF_OVER(room);
+
+    if (with_root && group->count == 1)
+        return;
+    buf_adds(&text, group->count == 1 ? "rank " : "ranks ");
+    groups_ranks(groups, index, page->plan, RANKS_MAX, &text);
+    if (with_root) {
+        buf_adds(&text, " failed in this way");
+    } else {
+        buf_adds(&text, relation(group->class));
+        outcome_candidate(&page->outcome->ranks[group->first], &candidate);
+        if (candidate.words) {
+            sentence_error(candidate.words, ERROR_MAX, &text);
+            buf_adds(&text, ", ");
+        }
+        sentence_end(page->outcome, page->plan, group->first, &text);
+        buf_adds(&text, " after ");
+        sentence_seconds(group->at_ns, &text);
+    }
+    add_paragraph(page->out, "  ", &text);
+}
+
+static void add_groups(struct page *page)
+{
+    struct groups groups;
+    int more;
+
+    groups_make(page->outcome, page->verdict, &groups);
+    for (int i = 0; i < groups.count && i < ROWS_MAX; i++)
+        add_group(page, &groups, i);
+    more = groups.count - ROWS_MAX;
+    if (more > 0)
+        buf_addf(page->out, "  and %d%s other kinds of failure\n", more,
+                 groups.left_out > 0 ? " and more" : "");
+}
+
+static int count_stopped(const struct page *page)
+{
+    int count = 0;
+
+    for (int i = 0; i < page->outcome->count; i++)
+        count += outcome_class(page->outcome, page->verdict, i) == CLASS_STOPPED_BY_US;
+    return count;
+}
+
+static void add_stop(struct page *page)
+{
+    const struct outcome *outcome = page->outcome;
+    int stopped = count_stopped(page);
+    char room[TEXT_MAX];
+    struct buf text = BUF_OVER(room);
+
+    if (outcome->stop.requested && page->verdict->word != VERDICT_STOPPED) {
+        buf_adds(&text, "asked to stop by ");
+        sentence_stop(outcome, page->plan, &text);
+        buf_adds(&text, " after ");
+        sentence_seconds(outcome->stop.at_ns, &text);
+        buf_adds(&text, "; ");
+    }
+    if (page->verdict->word != VERDICT_STOPPED && stopped > 0)
+        buf_addf(&text, "%d %s stopped by rankinit; ", stopped, stopped == 1 ? "rank" : "ranks");
+    if (outcome->killed_ns != OUTCOME_NEVER) {
+        buf_adds(&text, "SIGKILL was needed after ");
+        sentence_seconds(outcome->killed_ns, &text);
+        buf_adds(&text, "; ");
+    }
+    if (text.len == 0)
+        return;
+    text.len -= 2;
+    add_paragraph(page->out, "  ", &text);
+}
+
+static void add_unreaped(struct page *page)
+{
+    const struct outcome *outcome = page->outcome;
+    char room[TEXT_MAX];
+    struct buf text = BUF_OVER(room);
+
+    for (int i = 0; i < outcome->unreaped_count; i++) {
+        const struct outcome_unreaped *process = &outcome->unreaped[i];
+
+        buf_reset(&text);
+        buf_addf(&text, "could not be reaped: pid %d (", (int)process->pid);
+        buf_add_plain(&text, process->name, strnlen(process->name, sizeof(process->name)));
+        buf_addf(&text, ", state %c", process->state);
+        if (process->live_threads)
+            buf_adds(&text, ", threads of it live on");
+        if (process->wchan[0]) {
+            buf_adds(&text, ", in ");
+            buf_add_plain(&text, process->wchan, strnlen(process->wchan, sizeof(process->wchan)));
+        }
+        if (process->rank >= 0)
+            buf_addf(&text, ", of rank %d", page->plan->job.first_rank + process->rank);
+        buf_addc(&text, ')');
+        add_paragraph(page->out, "  ", &text);
+    }
+}
+
+void page_render(const struct plan *plan, const struct outcome *outcome,
+                 const struct verdict *verdict, struct buf *out)
+{
+    struct page page = {plan, outcome, verdict, out};
+    char room[TEXT_MAX];
+    struct buf text = BUF_OVER(room);
+
+    if (verdict->word != VERDICT_SUCCEEDED)
+        buf_addf(&text, "%s, exit code %d: ", outcome_verdict_word(verdict->word),
+                 verdict->exit_code);
+    buf_adds(&text, verdict->message);
+    add_paragraph(out, "rankinit: ", &text);
+    if (verdict->root >= 0) {
+        add_words(&page);
+        add_groups(&page);
+    }
+    if (verdict->word != VERDICT_SUCCEEDED)
+        add_stop(&page);
+    add_unreaped(&page);
+}

@@ -1,0 +1,230 @@
+#include "sys/facts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/scan.h"
+#include "sys/facts_cgroup.h"
+#include "sys/file.h"
+
+/* As sys/prepare has it: what is found here is started from there. */
+#define DEFAULT_PATH     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define STATUS_MAX       16384
+#define CPUS_MAX         65536
+#define DEFAULT_PORT_MIN 32768
+#define DEFAULT_PORT_MAX 60999
+
+static const char *find_env(const char *const *envp, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (; envp && *envp; envp++)
+        if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+            return *envp + len + 1;
+    return NULL;
+}
+
+/* lstat of sysroot + path. */
+static bool look_at(const char *sysroot, const char *path, struct stat *ret)
+{
+    char room[PATH_MAX];
+    struct buf whole = BUF_OVER(room);
+
+    buf_addf(&whole, "%s%s", sysroot, path);
+    return !whole.truncated && lstat(room, ret) == 0;
+}
+
+static ssize_t peek_below(const char *sysroot, const char *path, char *room, size_t size)
+{
+    char whole_room[PATH_MAX];
+    struct buf whole = BUF_OVER(whole_room);
+
+    room[0] = '\0';
+    buf_addf(&whole, "%s%s", sysroot, path);
+    return whole.truncated ? -1 : file_peek(AT_FDCWD, whole_room, false, room, size);
+}
+
+/* True if dir[len]/name is a program; an empty dir is the current one, as in execvp(3). */
+static bool is_program(const char *dir, size_t len, const char *name)
+{
+    char room[PATH_MAX];
+    struct buf path = BUF_OVER(room);
+    struct stat status;
+
+    buf_add(&path, dir, len);
+    buf_addf(&path, len > 0 ? "/%s" : "%s", name);
+    return !path.truncated && stat(room, &status) == 0 && S_ISREG(status.st_mode) &&
+           access(room, X_OK) == 0;
+}
+
+static bool on_path(const char *path, const char *name)
+{
+    for (;;) {
+        size_t len = strcspn(path, ":");
+
+        if (is_program(path, len, name))
+            return true;
+        if (path[len] == '\0')
+            return false;
+        path += len + 1;
+    }
+}
+
+static const char *find_python(const char *const *envp)
+{
+    const char *path = find_env(envp, "PATH");
+
+    if (!path)
+        path = DEFAULT_PATH;
+    if (on_path(path, "python"))
+        return "python";
+    return on_path(path, "python3") ? "python3" : NULL;
+}
+
+/* Absolute, because ranks may start elsewhere and we leave for "/". */
+static bool is_writable_dir(const char *path)
+{
+    struct stat status;
+
+    return path && path[0] == '/' && stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+           access(path, W_OK | X_OK) == 0;
+}
+
+static const char *find_scratch(const char *const *envp)
+{
+    const char *places[] = {find_env(envp, "TMPDIR"), "/tmp", "/dev/shm"};
+
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (is_writable_dir(places[i]))
+            return places[i];
+    return NULL;
+}
+
+static void collect_process(struct facts *facts)
+{
+    facts->pid = getpid();
+    facts->uid = getuid();
+    facts->is_init = facts->pid == 1;
+    if (gethostname(facts->hostname, sizeof(facts->hostname) - 1) < 0)
+        facts->hostname[0] = '\0';
+    if (!getcwd(facts->cwd, sizeof(facts->cwd)))
+        facts->cwd[0] = '\0';
+    facts->tty_in = isatty(STDIN_FILENO);
+    facts->tty_out = isatty(STDOUT_FILENO);
+    facts->tty_err = isatty(STDERR_FILENO);
+    facts->stdin_open = fcntl(STDIN_FILENO, F_GETFD) >= 0;
+}
+
+static void collect_files(const char *sysroot, struct facts *facts)
+{
+    struct stat status;
+
+    facts->default_spec = look_at(sysroot, "/etc/rankinit/spec.yaml", &status);
+    facts->termination_log = look_at(sysroot, "/dev/termination-log", &status) &&
+                             S_ISREG(status.st_mode);
+}
+
+static void collect_shm(const char *sysroot, struct facts *facts)
+{
+    char room[PATH_MAX];
+    struct buf path = BUF_OVER(room);
+    struct statvfs shm;
+
+    buf_addf(&path, "%s/dev/shm", sysroot);
+    if (!path.truncated && statvfs(room, &shm) == 0)
+        facts->shm_bytes = (int64_t)(shm.f_blocks * shm.f_frsize);
+}
+
+static void collect_ports(const char *sysroot, struct facts *facts)
+{
+    char text[64];
+    char *end;
+    long first, last;
+
+    if (peek_below(sysroot, "/proc/sys/net/ipv4/ip_local_port_range", text, sizeof(text)) < 0)
+        return;
+    first = strtol(text, &end, 10);
+    last = strtol(end, NULL, 10);
+    if (first < 1 || last < first || last > 65535)
+        return;
+    facts->ephemeral_port_min = (int)first;
+    facts->ephemeral_port_max = (int)last;
+}
+
+static void count_one(void *context, long number)
+{
+    (void)number;
+    ++*(int *)context;
+}
+
+/* CPUs of the line "Cpus_allowed_list:" of a fixture's /proc/self/status; 0 if it has none. */
+static int count_listed_cpus(const char *sysroot)
+{
+    static const char key[] = "\nCpus_allowed_list:";
+    char text[STATUS_MAX];
+    char *list;
+    int count = 0;
+
+    if (peek_below(sysroot, "/proc/self/status", text, sizeof(text)) < 0)
+        return 0;
+    list = strstr(text, key);
+    if (!list)
+        return 0;
+    list += strlen(key);
+    list += strspn(list, " \t");
+    list[strcspn(list, "\n")] = '\0';
+    return scan_list(list, CPUS_MAX, count_one, &count) ? count : 0;
+}
+
+/* The raw call: glibc's cpu_set_t ends at 1024, and the kernel refuses a mask shorter than its own. */
+static int count_own_cpus(void)
+{
+    unsigned long mask[CPUS_MAX / (8 * sizeof(unsigned long))];
+    long size = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+    int count = 0;
+
+    for (size_t i = 0; i < (size > 0 ? (size_t)size / sizeof(mask[0]) : 0); i++)
+        count += __builtin_popcountl(mask[i]);
+    return count;
+}
+
+static void collect_cpus(const char *sysroot, struct facts *facts)
+{
+    if (sysroot[0])
+        facts->cpus_allowed = count_listed_cpus(sysroot);
+    if (facts->cpus_allowed == 0)
+        facts->cpus_allowed = count_own_cpus();
+    if (facts->cpus_allowed == 0)
+        facts->cpus_allowed = 1;
+}
+
+void facts_collect(const char *sysroot, const char *const *envp, bool fanout_possible,
+                   struct facts *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    ret->cpus_allowed = 0;
+    ret->cpu_quota_us = ret->cpu_period_us = -1;
+    ret->shm_bytes = ret->memory_limit_bytes = -1;
+    ret->ephemeral_port_min = DEFAULT_PORT_MIN;
+    ret->ephemeral_port_max = DEFAULT_PORT_MAX;
+    collect_process(ret);
+    collect_files(sysroot, ret);
+    ret->python = find_python(envp);
+    ret->scratch_dir = find_scratch(envp);
+    if (!fanout_possible)
+        return;
+    facts_collect_devices(sysroot, ret);
+    collect_cpus(sysroot, ret);
+    facts_cgroup_collect(sysroot, ret);
+    collect_shm(sysroot, ret);
+    collect_ports(sysroot, ret);
+}

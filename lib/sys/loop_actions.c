@@ -1,0 +1,209 @@
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "sys/loop_parts.h"
+#include "sys/spawn.h"
+
+static bool alive(const struct loop *loop, int local_rank)
+{
+    return loop->outcome.ranks[local_rank].state == RANK_ALIVE;
+}
+
+void loop_signal_leaders(struct loop *loop, int signal, bool groups)
+{
+    for (int i = 0; i < loop->outcome.count; i++) {
+        if (alive(loop, i))
+            kill(groups ? -loop->outcome.ranks[i].pid : loop->outcome.ranks[i].pid, signal);
+    }
+}
+
+/* The leaders are told to end: from here on what they do is answer, not cause. */
+static void end_leaders(struct loop *loop, int signal, bool groups, int64_t now)
+{
+    loop_signal_leaders(loop, signal, groups);
+    for (int i = 0; i < loop->outcome.count; i++) {
+        if (alive(loop, i))
+            outcome_note_signalled(&loop->outcome, i, signal, now);
+    }
+}
+
+/* Signals one orphaned group, process by process: its leader's pid may be somebody else's by now. */
+struct group_visit {
+    pid_t group;
+    int signal;
+};
+
+static void signal_member(void *context, const struct descendant *process)
+{
+    const struct group_visit *visit = context;
+
+    if (process->group == visit->group)
+        kill(process->pid, visit->signal);
+}
+
+/*
+ * Called while the dead leader is still a zombie (see reap.h): the group's number is surely its
+ * own. Only a later SIGKILL has to look for the members one by one.
+ */
+static void tell_group(struct loop *loop, int local_rank, int signal)
+{
+    kill(-loop->outcome.ranks[local_rank].pid, signal);
+    loop->ranks[local_rank].group_told = true;
+}
+
+static void kill_group(struct loop *loop, int local_rank)
+{
+    struct group_visit visit = {.group = loop->outcome.ranks[local_rank].pid, .signal = SIGKILL};
+
+    descendants_walk(&loop->descendants, signal_member, &visit);
+}
+
+/* Index of the rank in whose group this process is; -1 if none. */
+static int rank_of(const struct loop *loop, const struct descendant *process)
+{
+    for (int i = 0; i < loop->outcome.count; i++) {
+        if (loop->outcome.ranks[i].pid > 0 && process->group == loop->outcome.ranks[i].pid)
+            return i;
+    }
+    return -1;
+}
+
+static void kill_told(void *context, const struct descendant *process)
+{
+    const struct loop *loop = context;
+    int rank = rank_of(loop, process);
+
+    if (rank >= 0 && loop->ranks[rank].group_told)
+        kill(process->pid, SIGKILL);
+}
+
+static void kill_leaders(struct loop *loop, int64_t now)
+{
+    loop->outcome.killed_ns = now;
+    end_leaders(loop, SIGKILL, false, now);
+    descendants_walk(&loop->descendants, kill_told, loop);
+}
+
+struct rest_visit {
+    const struct loop *loop;
+    int signal;
+};
+
+static void signal_rest(void *context, const struct descendant *process)
+{
+    const struct rest_visit *visit = context;
+    int rank = rank_of(visit->loop, process);
+
+    /* A second TERM means "at once" to many programs: those that were told have time left. */
+    if (visit->signal == SIGTERM && rank >= 0 &&
+        (visit->loop->ranks[rank].group_told || process->pid == process->group))
+        return;
+    kill(process->pid, visit->signal);
+}
+
+static void signal_rest_all(struct loop *loop, int signal)
+{
+    struct rest_visit visit = {.loop = loop, .signal = signal};
+
+    if (descendants_walk(&loop->descendants, signal_rest, &visit) >= 0)
+        return;
+    /* Without /proc only the groups are known; one that still has members cannot be reused. */
+    for (int i = 0; i < loop->outcome.count; i++) {
+        if (loop->outcome.ranks[i].pid > 0 && (signal == SIGKILL || !loop->ranks[i].group_told))
+            kill(-loop->outcome.ranks[i].pid, signal);
+    }
+}
+
+static void spawn_one(struct loop *loop, int local_rank, int64_t now)
+{
+    const struct prepared_rank *program = &loop->prepared.ranks[local_rank];
+    struct spawn_request request = {.program = program,
+                                    .prepared = &loop->prepared,
+                                    .workdir = loop->plan->workdir,
+                                    .stdio = {-1, -1, -1},
+                                    .terminal = loop->plan->output.terminal,
+                                    .die_with_parent = !loop->plan->is_init};
+    struct loop_rank *rank = &loop->ranks[local_rank];
+    struct err err = ERR_INIT;
+    pid_t pid = -1;
+    int ends[2] = {-1, -1};
+
+    if (local_rank != loop->plan->output.stdin_local_rank)
+        request.stdio[0] = loop->prepared.null_fd;
+    if (relay_open_rank(&loop->relay, local_rank, ends, &err) == 0) {
+        request.stdio[1] = ends[0];
+        request.stdio[2] = ends[1];
+        if (spawn_rank(&request, &pid, &rank->status.fd, &err) < 0)
+            pid = -1;
+    }
+    cleanup_fd(&ends[0]);
+    cleanup_fd(&ends[1]);
+    if (pid < 0) {
+        log_error("rank %d: %s", loop->plan->job.first_rank + local_rank, err.message);
+        outcome_note_start_failed(&loop->outcome, local_rank, STAGE_FORK, err.errnum, now);
+        loop_step(loop, FSM_START_FAILED, local_rank, now);
+        return;
+    }
+    outcome_note_started(&loop->outcome, local_rank, pid, now);
+    source_watch(loop->epoll_fd, &rank->status, EPOLLIN);
+}
+
+/*
+ * All ranks, one after another, without waiting for any. When one cannot be started the others are
+ * not started either: a drain has begun, and after that nothing is spawned.
+ */
+static void spawn_all(struct loop *loop)
+{
+    for (int i = 0; i < loop->outcome.count; i++) {
+        if (loop->fsm.state == FSM_RUNNING) {
+            spawn_one(loop, i, loop_now(loop));
+        } else {
+            loop_step(loop, FSM_START_FAILED, i, loop_now(loop));
+        }
+    }
+    inherit_close(&loop->inherit);
+    /* Our own working directory must not pin a mount. */
+    if (chdir("/") < 0)
+        log_debug("cannot change to /: %s", strerror(errno));
+}
+
+void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns)
+{
+    switch (action->kind) {
+    case FSM_SPAWN_ALL:
+        spawn_all(loop);
+        break;
+    case FSM_TERM_LEADERS:
+        loop->stop_signal = SIGTERM;
+        end_leaders(loop, SIGTERM, loop->plan->stop.group, now_ns);
+        break;
+    case FSM_KILL_LEADERS:
+        kill_leaders(loop, now_ns);
+        break;
+    case FSM_STOP_GROUP:
+        tell_group(loop, action->rank, loop->stop_signal);
+        break;
+    case FSM_TERM_GROUP:
+        tell_group(loop, action->rank, SIGTERM);
+        break;
+    case FSM_KILL_GROUP:
+        kill_group(loop, action->rank);
+        break;
+    case FSM_TERM_REST:
+        signal_rest_all(loop, SIGTERM);
+        break;
+    case FSM_KILL_REST:
+        end_leaders(loop, SIGKILL, false, now_ns);
+        signal_rest_all(loop, SIGKILL);
+        break;
+    case FSM_PUBLISH:
+        loop_read_error_files(loop);
+        publish_now(&loop->publish);
+        break;
+    }
+}

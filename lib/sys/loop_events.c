@@ -1,0 +1,213 @@
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/signame.h"
+#include "sys/facts.h"
+#include "sys/loop_parts.h"
+#include "sys/reap.h"
+#include "sys/spawn.h"
+
+#define ERROR_FILE_MAX 65536
+#define STOP_AGAIN_NS 1000000000LL
+
+static int rank_of_pid(const struct loop *loop, pid_t pid)
+{
+    for (int i = 0; i < loop->outcome.count; i++) {
+        if (loop->outcome.ranks[i].pid == pid && loop->outcome.ranks[i].state != RANK_ENDED)
+            return i;
+    }
+    return -1;
+}
+
+static void note_stop(struct loop *loop, const struct signalfd_siginfo *info, int64_t now)
+{
+    int signal = (int)info->ssi_signo;
+    struct outcome_stop stop = {.requested = true,
+                                .signal = signal,
+                                .at_ns = now,
+                                .sender_pid = (pid_t)info->ssi_pid,
+                                .sender_uid = info->ssi_uid,
+                                .sender_rank = rank_of_pid(loop, (pid_t)info->ssi_pid)};
+    const struct outcome_stop *first = &loop->outcome.stop;
+
+    if (!first->requested) {
+        outcome_note_stop(&loop->outcome, &stop);
+        for (int i = 0; i < loop->outcome.count; i++) {
+            if (loop->outcome.ranks[i].state == RANK_ALIVE)
+                outcome_note_signalled(&loop->outcome, i, loop->plan->stop.rewrite[signal], now);
+        }
+        if (loop->fsm.state == FSM_RUNNING)
+            loop->stop_signal = loop->plan->stop.rewrite[signal];
+        loop_step(loop, FSM_STOP, -1, now);
+    } else if ((signal == SIGTERM || signal == SIGINT) && now - first->at_ns > STOP_AGAIN_NS) {
+        loop->outcome.stop.again = true;
+        loop_step(loop, FSM_STOP_AGAIN, -1, now);
+    }
+}
+
+static void handle_signal(struct loop *loop, const struct signalfd_siginfo *info, int64_t now)
+{
+    int signal = (int)info->ssi_signo;
+    char name[SIGNAME_MAX];
+    int send;
+
+    /* SIGPIPE from ourselves is the echo of a write of ours; epoll has told of it already. */
+    if (signal == SIGCHLD || signal >= PLAN_SIGNALS ||
+        (signal == SIGPIPE && (pid_t)info->ssi_pid == loop->plan->pid))
+        return;
+    send = loop->plan->stop.rewrite[signal];
+    log_debug("%s from pid %u, uid %u: %s", signame_text(signal, name), info->ssi_pid,
+              info->ssi_uid, send ? "passed on" : "dropped");
+    if (!send)
+        return;
+    loop_signal_leaders(loop, send, loop->plan->stop.group);
+    if (loop->plan->stop.stops[signal])
+        note_stop(loop, info, now);
+}
+
+void loop_read_signals(struct loop *loop, int64_t now_ns)
+{
+    struct signalfd_siginfo info;
+
+    while (read(loop->signals.fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        handle_signal(loop, &info, now_ns);
+}
+
+/* A failed start arrives as one record; end of file means that the program runs. */
+static void read_status(struct loop *loop, int local_rank, int64_t now)
+{
+    struct loop_rank *rank = &loop->ranks[local_rank];
+    struct spawn_failure failure;
+    ssize_t len;
+
+    if (rank->status.fd < 0)
+        return;
+    len = read(rank->status.fd, &failure, sizeof(failure));
+    if (len < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    source_watch(loop->epoll_fd, &rank->status, 0);
+    cleanup_fd(&rank->status.fd);
+    rank->status.fd = -1;
+    if (len != (ssize_t)sizeof(failure))
+        return;
+    outcome_note_start_failed(&loop->outcome, local_rank, (enum spawn_stage)failure.stage,
+                              failure.errnum, now);
+    loop_step(loop, FSM_START_FAILED, local_rank, now);
+}
+
+void loop_status_ready(struct source *source, uint32_t events, int64_t now_ns)
+{
+    struct loop_rank *rank = (struct loop_rank *)source;
+
+    (void)events;
+    read_status(rank->loop, (int)(rank - rank->loop->ranks), now_ns);
+}
+
+static void read_error_file(struct loop *loop, int local_rank)
+{
+    struct outcome_rank *rank = &loop->outcome.ranks[local_rank];
+    int fd = loop->prepared.ranks[local_rank].error_fd;
+    struct stat info;
+    int64_t modified;
+    ssize_t len;
+
+    if (fd < 0 || rank->error_file.kind != EVIDENCE_NONE || fstat(fd, &info) < 0 ||
+        info.st_size == 0)
+        return;
+    len = pread(fd, loop->error_text, ERROR_FILE_MAX, 0);
+    if (len <= 0)
+        return;
+    modified = (int64_t)info.st_mtim.tv_sec * 1000000000LL + info.st_mtim.tv_nsec -
+               loop->outcome.start_realtime_ns;
+    json_begin(&loop->publish.arena);
+    evidence_read_error_file(loop->error_text, (size_t)len, modified, &rank->error_file);
+}
+
+void loop_read_error_files(struct loop *loop)
+{
+    for (int i = 0; i < loop->outcome.count; i++)
+        read_error_file(loop, i);
+}
+
+/* A SIGKILL that is not ours, together with a counter that moved, is the kernel's. */
+static void note_oom(struct loop *loop, struct outcome_rank *rank, int status)
+{
+    int64_t now;
+
+    if (loop->oom_kills < 0)
+        return;
+    now = facts_oom_kills();
+    if (now < loop->oom_kills)
+        return;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !rank->killed_by_us)
+        rank->oom = (uint64_t)(now - loop->oom_kills) > loop->outcome.oom_kills;
+    loop->outcome.oom_kills = (uint64_t)(now - loop->oom_kills);
+}
+
+static void leader_ended(struct loop *loop, int local_rank, int status, int64_t now)
+{
+    struct outcome_rank *rank = &loop->outcome.ranks[local_rank];
+    enum fsm_event_kind kind = FSM_RANK_OK;
+
+    relay_rank_ended(&loop->relay, local_rank, now);
+    read_status(loop, local_rank, now);
+    if (rank->state == RANK_START_FAILED)
+        return;
+    read_error_file(loop, local_rank);
+    if (WIFSIGNALED(status))
+        note_oom(loop, rank, status);
+    outcome_note_ended(&loop->outcome, local_rank, status, now);
+    if (outcome_rank_failed(rank))
+        kind = outcome_rank_echoes(rank) ? FSM_RANK_ECHOED : FSM_RANK_FAILED;
+    loop_step(loop, kind, local_rank, now);
+}
+
+static void add_usage(struct outcome *outcome, const struct rusage *usage)
+{
+    int64_t rss = (int64_t)usage->ru_maxrss * 1024;
+
+    if (rss > outcome->max_rss_bytes)
+        outcome->max_rss_bytes = rss;
+    outcome->user_ns += usage->ru_utime.tv_sec * 1000000000LL + usage->ru_utime.tv_usec * 1000LL;
+    outcome->system_ns += usage->ru_stime.tv_sec * 1000000000LL + usage->ru_stime.tv_usec * 1000LL;
+}
+
+static void count_orphan(struct loop *loop, pid_t pid, int status)
+{
+    loop->outcome.orphans_reaped++;
+    if (loop->plan->warn_reaped)
+        log_notice("reaped pid %d, wait status %d, not one of the ranks", (int)pid, status);
+}
+
+void loop_reap(struct loop *loop, int64_t now_ns)
+{
+    pid_t pid;
+
+    while ((pid = reap_peek()) > 0) {
+        int local_rank = rank_of_pid(loop, pid);
+        struct rusage usage;
+        siginfo_t info;
+        int status = 0;
+
+        memset(&usage, 0, sizeof(usage));
+        if (local_rank >= 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0) {
+            status = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0)
+                                                : W_EXITCODE(0, info.si_status);
+            if (info.si_code == CLD_DUMPED)
+                status |= WCOREFLAG;
+            leader_ended(loop, local_rank, status, now_ns);
+        }
+        if (!reap_take(pid, &status, &usage))
+            return;
+        add_usage(&loop->outcome, &usage);
+        if (local_rank < 0)
+            count_orphan(loop, pid, status);
+    }
+}

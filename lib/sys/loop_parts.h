@@ -1,0 +1,33 @@
+/*
+ * What the parts of the loop call of each other. Layer: sys, private to loop*.c.
+ */
+#ifndef RANKINIT_SYS_LOOP_PARTS_H
+#define RANKINIT_SYS_LOOP_PARTS_H
+
+#include "sys/loop.h"
+
+/* Now, in nanoseconds since our start. */
+int64_t loop_now(const struct loop *loop);
+
+/* Steps the state table with an event and carries out what it answers (loop.c). */
+void loop_step(struct loop *loop, enum fsm_event_kind kind, int rank, int64_t now_ns);
+
+/* Carries out one action (loop_actions.c). */
+void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns);
+
+/* Sends signal to all living leaders, or their groups, in one burst (loop_actions.c). */
+void loop_signal_leaders(struct loop *loop, int signal, bool groups);
+
+/* Reads and handles all pending signals (loop_events.c). */
+void loop_read_signals(struct loop *loop, int64_t now_ns);
+
+/* Reaps all that have ended: ranks become events, others are counted (loop_events.c). */
+void loop_reap(struct loop *loop, int64_t now_ns);
+
+/* Handler of a rank's status pipe (loop_events.c). */
+void loop_status_ready(struct source *source, uint32_t events, int64_t now_ns);
+
+/* Reads error files of ranks that have none yet (loop_events.c). */
+void loop_read_error_files(struct loop *loop);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * Everything that may still simply fail, before the first fork: argument lists,
+ * environments, where the programs are, error files, the held port, limits.
+ * Layer: sys.
+ */
+#ifndef RANKINIT_SYS_PREPARE_H
+#define RANKINIT_SYS_PREPARE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "model/plan.h"
+
+struct prepared_rank {
+    struct strvec argv;
+    struct strvec env;
+    struct strvec paths;  /* what to try to execute, in order */
+    struct strvec script; /* argv for a shell that runs a script without "#!"; empty: none */
+    int error_fd;         /* our own view of its error file; -1: none */
+    char error_path[PATH_MAX];
+};
+
+struct prepared {
+    int count;
+    struct prepared_rank *ranks;
+    int port;              /* the rendezvous port of this run */
+    int port_fd;           /* holds it; -1 if a stated one is used */
+    int null_fd;           /* /dev/null for ranks without stdin; -1 if there is none */
+    char run_dir[PATH_MAX]; /* where the error files are; empty: none */
+    bool keep_run_dir;     /* --log-dir: it is the user's */
+    struct rlimit nofile;  /* as inherited: given back to ranks */
+};
+
+/*
+ * Prepares for plan into *ret, which is releasable also on failure. ERR_PORT, ERR_SPEC (a --log-dir
+ * that cannot be used), ERR_SYSTEM. An unwritable scratch directory only means no error files.
+ */
+int prepare_all(const struct plan *plan, struct prepared *ret, struct err *err);
+
+/* Removes the run directory unless it is to be kept. Never follows a link out of it. */
+void prepare_clean(struct prepared *prepared);
+
+/* Frees and closes everything. */
+void prepare_release(struct prepared *prepared);
+
+#endif

@@ -1,0 +1,27 @@
+#include "sys/reap.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+pid_t reap_peek(void)
+{
+    siginfo_t info;
+
+    memset(&info, 0, sizeof(info));
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0) {
+        if (errno != EINTR)
+            return -1;
+    }
+    return info.si_pid;
+}
+
+bool reap_take(pid_t pid, int *ret_status, struct rusage *ret_usage)
+{
+    pid_t taken;
+
+    do {
+        taken = wait4(pid, ret_status, WNOHANG | __WALL, ret_usage);
+    } while (taken < 0 && errno == EINTR);
+    return taken == pid;
+}

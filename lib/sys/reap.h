@@ -1,0 +1,19 @@
+/*
+ * Collecting the dead in two steps: first look, then bury. Between the two a
+ * dead leader is a zombie that still holds its pid, so its process group can be
+ * signalled without any chance of hitting a stranger. Layer: sys.
+ */
+#ifndef RANKINIT_SYS_REAP_H
+#define RANKINIT_SYS_REAP_H
+
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/* Pid of a child that has ended and was not reaped yet; 0 if there is none now, -1 if no child is left. */
+pid_t reap_peek(void);
+
+/* Reaps that child; its wait status and use of resources are written. False if it was not there. */
+bool reap_take(pid_t pid, int *ret_status, struct rusage *ret_usage);
+
+#endif

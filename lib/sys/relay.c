@@ -1,0 +1,395 @@
+#include "sys/relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#define TURNS      8          /* of one stream in one wake-up, while nobody else waits */
+#define LAST_TURNS 256        /* when its rank has ended: a pipe holds up to 1 MiB */
+#define SLICE_NS   20000000LL /* of waiting for one console while the other has work too */
+
+static bool stalled(const struct console *console)
+{
+    return console->source.events != 0;
+}
+
+static int64_t relay_clock(const struct relay *relay)
+{
+    return source_clock() - relay->epoch_ns;
+}
+
+/* Reads and writes by turns as long as there is something to read and it can be written. */
+static void pump(struct relay_stream *stream, int turns, int64_t now_ns)
+{
+    struct console *console = stream->console;
+
+    for (int i = 0; i < turns && !stream->ended; i++) {
+        size_t room = RELAY_RING - stream->len;
+        size_t got = relay_read(stream, now_ns);
+
+        relay_turn(stream, now_ns);
+        if (got < room || room == 0 || console->crowded)
+            break;
+    }
+    if (console->crowded && !stalled(console))
+        relay_round(stream->relay, console, now_ns);
+    relay_watch_stream(stream);
+    relay_note_partial(stream);
+}
+
+static void stream_ready(struct source *source, uint32_t events, int64_t now_ns)
+{
+    struct relay_stream *stream = (struct relay_stream *)source;
+
+    (void)events;
+    stream->relay->now_ns = now_ns;
+    pump(stream, TURNS, now_ns);
+}
+
+/* Looks anew when relay_tick will have something to do. */
+static void find_deadline(struct relay *relay)
+{
+    relay->deadline_ns = INT64_MAX;
+    for (int i = 0; i < 2; i++) {
+        if (!stalled(&relay->consoles[i]))
+            relay_note_owner(relay, &relay->consoles[i]);
+    }
+    for (int i = 0; i < relay->count; i++) {
+        if (!stalled(relay->streams[i].console))
+            relay_note_partial(&relay->streams[i]);
+    }
+}
+
+static void console_ready(struct relay *relay, struct console *console, int64_t now_ns)
+{
+    relay->now_ns = now_ns;
+    source_watch(relay->epoll_fd, &console->source, 0);
+    relay_round(relay, console, now_ns);
+    find_deadline(relay);
+}
+
+static void out_ready(struct source *source, uint32_t events, int64_t now_ns)
+{
+    void *relay = (char *)source - offsetof(struct relay, consoles[0].source);
+
+    (void)events;
+    console_ready(relay, (struct console *)source, now_ns);
+}
+
+static void err_ready(struct source *source, uint32_t events, int64_t now_ns)
+{
+    void *relay = (char *)source - offsetof(struct relay, consoles[1].source);
+
+    (void)events;
+    console_ready(relay, (struct console *)source, now_ns);
+}
+
+/* Sink of the log: a line that cannot go out now waits in the console. */
+static void log_line(void *context, const char *line, size_t len)
+{
+    struct relay *relay = context;
+
+    console_say(relay->err, line, len);
+    relay_flush_own(relay, relay->err, relay->now_ns);
+}
+
+static void open_consoles(struct relay *relay)
+{
+    console_open(&relay->consoles[0], STDOUT_FILENO);
+    console_open(&relay->consoles[1], STDERR_FILENO);
+    relay->consoles[0].source.ready = out_ready;
+    relay->consoles[1].source.ready = err_ready;
+    relay->out = &relay->consoles[0];
+    relay->err = &relay->consoles[1];
+    if (console_same(relay->out, relay->err)) {
+        console_close(relay->err);
+        relay->err = relay->out;
+    }
+}
+
+/* Rings for what is captured, touched now: in a full cgroup the first touch could kill us. */
+static int reserve_rings(struct relay *relay, const struct plan_output *output, struct err *err)
+{
+    size_t per_rank = (size_t)output->capture_out + (size_t)output->capture_err;
+    char *ring;
+
+    relay->rings_size = (size_t)relay->count / 2 * per_rank * RELAY_RING;
+    if (relay->rings_size == 0)
+        return 0;
+    ring = mmap(NULL, relay->rings_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                0);
+    if (ring == MAP_FAILED)
+        return err_set_errno(err, ERR_SYSTEM, errno, "no memory for the ranks' output");
+    relay->rings = ring;
+    memset(ring, 0, relay->rings_size);
+    for (int i = 0; i < relay->count; i++) {
+        if (!(i % 2 == 0 ? output->capture_out : output->capture_err))
+            continue;
+        relay->streams[i].ring = ring;
+        ring += RELAY_RING;
+    }
+    if (pipe2(relay->scratch, O_CLOEXEC | O_NONBLOCK) < 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe");
+    return 0;
+}
+
+static void init_rank(struct relay *relay, int local_rank, struct outcome *outcome)
+{
+    relay_prefix_render(relay->plan, local_rank, 0, &relay->ranks[local_rank].prefix);
+    relay->ranks[local_rank].evidence = outcome->ranks[local_rank].evidence;
+    for (int which = 0; which < 2; which++) {
+        relay->streams[2 * local_rank + which] = (struct relay_stream){
+            .source = {.fd = -1, .ready = stream_ready},
+            .relay = relay,
+            .console = which == 0 ? relay->out : relay->err,
+            .which = which == 0 ? EVIDENCE_STDOUT : EVIDENCE_STDERR,
+            .local_rank = local_rank,
+            .shown = true,
+            .ended = true,
+        };
+    }
+}
+
+int relay_init(struct relay *relay, const struct plan *plan, struct outcome *outcome, int epoll_fd,
+               struct err *err)
+{
+    size_t ranks = (size_t)plan->job.nproc;
+
+    memset(relay, 0, sizeof(*relay));
+    relay->epoll_fd = epoll_fd;
+    relay->epoch_ns = source_clock();
+    relay->deadline_ns = INT64_MAX;
+    relay->plan = plan;
+    relay->scratch[0] = relay->scratch[1] = -1;
+    open_consoles(relay);
+    relay->ranks = calloc(ranks, sizeof(*relay->ranks));
+    relay->streams = calloc(2 * ranks, sizeof(*relay->streams));
+    if (!relay->ranks || !relay->streams)
+        return err_set(err, ERR_SYSTEM, "no memory for the output of %zu ranks", ranks);
+    relay->count = 2 * plan->job.nproc;
+    for (int i = 0; i < plan->job.nproc; i++)
+        init_rank(relay, i, outcome);
+    if (reserve_rings(relay, &plan->output, err) < 0)
+        return -1;
+    log_set_sink(log_line, relay);
+    return 0;
+}
+
+/* Makes a stream ready for a new attempt; what the last one has left still goes out. */
+static void renew(struct relay_stream *stream)
+{
+    struct console *console = stream->console;
+    bool unfinished = stream->len > 0 && stream->ring[stream->start + stream->len - 1] != '\n';
+
+    if (stream->len == 0 && console->line_owner == stream)
+        console->line_owner = stream->relay;
+    stream->seam = unfinished ? stream->len : 0;
+    stream->judged = 0;
+    stream->midline = stream->redrawn = stream->shown = stream->ended = false;
+}
+
+static int open_stream(struct relay_stream *stream, int *ret_write_end, struct err *err)
+{
+    int ends[2];
+
+    relay_end_stream(stream, stream->relay->now_ns);
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe for rank output");
+    CLEANUP_FD int read_end = ends[0];
+    CLEANUP_FD int write_end = ends[1];
+
+    if (fcntl(read_end, F_SETFL, O_NONBLOCK) < 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe for rank output");
+    stream->source.fd = read_end;
+    if (source_watch(stream->relay->epoll_fd, &stream->source, EPOLLIN) < 0) {
+        stream->source.fd = -1;
+        return err_set_errno(err, ERR_SYSTEM, errno, "cannot wait for rank output");
+    }
+    cleanup_take_fd(&read_end);
+    *ret_write_end = cleanup_take_fd(&write_end);
+    renew(stream);
+    return 0;
+}
+
+int relay_open_rank(struct relay *relay, int local_rank, int ret_write_ends[2], struct err *err)
+{
+    struct relay_rank *rank = &relay->ranks[local_rank];
+    struct relay_stream *pair = &relay->streams[2 * local_rank];
+
+    ret_write_ends[0] = ret_write_ends[1] = -1;
+    rank->seen_kind = EVIDENCE_NONE;
+    rank->ended = rank->told = false;
+    for (int i = 0; i < 2; i++) {
+        if (!pair[i].ring || pair[i].console->gone)
+            continue;
+        if (open_stream(&pair[i], &ret_write_ends[i], err) == 0)
+            continue;
+        cleanup_fd(&ret_write_ends[0]);
+        ret_write_ends[0] = -1;
+        relay_end_stream(&pair[0], relay->now_ns);
+        return -1;
+    }
+    return 0;
+}
+
+void relay_rank_ended(struct relay *relay, int local_rank, int64_t now_ns)
+{
+    relay->now_ns = now_ns;
+    relay->ranks[local_rank].ended = true;
+    for (int i = 0; i < 2; i++) {
+        struct relay_stream *stream = &relay->streams[2 * local_rank + i];
+
+        if (!stream->shown)
+            pump(stream, LAST_TURNS, now_ns);
+        if (!stream->shown)
+            relay_show_unread(stream, now_ns);
+    }
+}
+
+int64_t relay_deadline(const struct relay *relay)
+{
+    return relay->deadline_ns;
+}
+
+void relay_tick(struct relay *relay, int64_t now_ns)
+{
+    relay->now_ns = now_ns;
+    if (now_ns < relay->deadline_ns)
+        return;
+    for (int i = 0; i < 2; i++)
+        relay_round(relay, &relay->consoles[i], now_ns);
+    find_deadline(relay);
+}
+
+static int milliseconds(int64_t ns)
+{
+    int64_t rounded = ns / 1000000 + 1;
+
+    return rounded > INT_MAX ? INT_MAX : (int)rounded;
+}
+
+/* Relays what there is now without waiting for more; true if something is left to do. */
+static bool drain(struct relay *relay, struct console *console)
+{
+    bool left = false;
+
+    for (int i = 0; i < relay->count; i++) {
+        struct relay_stream *stream = &relay->streams[i];
+
+        if (stream->console == console && stream->len < RELAY_RING &&
+            relay_read(stream, relay->now_ns) == 0)
+            relay_end_stream(stream, relay->now_ns);
+    }
+    relay_round(relay, console, relay->now_ns);
+    for (int i = 0; i < relay->count; i++) {
+        const struct relay_stream *stream = &relay->streams[i];
+
+        left |= stream->console == console && (stream->len > 0 || !stream->ended);
+    }
+    return left || console->own_len > 0;
+}
+
+static void wait_for_room(struct relay *relay, struct console *console, int64_t time_ns)
+{
+    if (stalled(console) && console_wait(console, milliseconds(time_ns)))
+        source_watch(relay->epoll_fd, &console->source, 0);
+}
+
+void relay_finish(struct relay *relay, int64_t deadline_ns)
+{
+    for (;;) {
+        bool out = drain(relay, relay->out);
+        bool err = relay->err != relay->out && drain(relay, relay->err);
+        int64_t left;
+
+        relay->now_ns = relay_clock(relay);
+        left = deadline_ns - relay->now_ns;
+        if ((!out && !err) || left <= 0)
+            break;
+        if (out && err && left > SLICE_NS)
+            left = SLICE_NS;
+        if (out)
+            wait_for_room(relay, relay->out, left);
+        if (err)
+            wait_for_room(relay, relay->err, left);
+    }
+    for (int i = 0; i < relay->count; i++) {
+        relay_end_stream(&relay->streams[i], relay->now_ns);
+        relay->streams[i].len = 0;
+    }
+    relay->deadline_ns = INT64_MAX;
+}
+
+/* Waits for room until deadline_ns; false if it is over. */
+static bool wait_until(const struct relay *relay, const struct console *console,
+                       int64_t deadline_ns)
+{
+    int64_t left = deadline_ns - relay_clock(relay);
+
+    return left > 0 && console_wait(console, milliseconds(left));
+}
+
+/* Writes all of text; false if the time is over or nobody reads. */
+static bool push(struct relay *relay, struct console *console, struct iovec text,
+                 int64_t deadline_ns)
+{
+    while (text.iov_len > 0) {
+        ssize_t taken = console_writev(console, &text, 1);
+
+        if (taken < 0 || (taken == 0 && !wait_until(relay, console, deadline_ns)))
+            return false;
+        text.iov_base = (char *)text.iov_base + taken;
+        text.iov_len -= (size_t)taken;
+    }
+    return true;
+}
+
+void relay_last_line(struct relay *relay, const char *line, size_t len, int64_t deadline_ns)
+{
+    struct console *console = relay->err;
+    struct iovec newline = {.iov_base = (char[]){'\n'}, .iov_len = 1};
+    struct iovec text = {.iov_len = len};
+
+    if (len == 0)
+        return;
+    memcpy(&text.iov_base, &line, sizeof(line)); /* an iovec knows no const */
+    if (console->line_owner && console->line_owner != console) {
+        if (!push(relay, console, newline, deadline_ns))
+            return;
+        console->line_owner = NULL;
+    }
+    while (!console_flush_own(console)) {
+        if (!wait_until(relay, console, deadline_ns))
+            return;
+    }
+    if (push(relay, console, text, deadline_ns) && line[len - 1] != '\n')
+        push(relay, console, newline, deadline_ns);
+}
+
+void relay_release(struct relay *relay)
+{
+    /* Zeroed, but never initialised. */
+    if (!relay->err)
+        return;
+    log_set_sink(NULL, NULL);
+    console_flush_own(relay->err);
+    for (int i = 0; i < relay->count; i++)
+        relay_end_stream(&relay->streams[i], relay->now_ns);
+    for (int i = 0; i < 2; i++) {
+        source_watch(relay->epoll_fd, &relay->consoles[i].source, 0);
+        console_close(&relay->consoles[i]);
+        cleanup_fd(&relay->scratch[i]);
+    }
+    if (relay->rings)
+        munmap(relay->rings, relay->rings_size);
+    free(relay->ranks);
+    free(relay->streams);
+}

@@ -1,0 +1,105 @@
+#include "sys/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "sys/sigset.h"
+
+static _Noreturn void child_fail(int status_fd, enum spawn_stage stage, int errnum)
+{
+    struct spawn_failure failure = {.stage = (int)stage, .errnum = errnum};
+    ssize_t ignored = write(status_fd, &failure, sizeof(failure));
+
+    (void)ignored;
+    _exit(127);
+}
+
+/* Puts from[i] at descriptor i. Targets below 3 cannot clash: what is ours lies above. */
+static int child_stdio(const int from[3])
+{
+    for (int i = 0; i < 3; i++) {
+        if (from[i] >= 0 && dup2(from[i], i) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/*
+ * The death signal belongs to the parent's thread, and the parent may already be
+ * gone: then nobody would ever send it.
+ */
+static void child_die_with(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != parent)
+        _exit(127);
+}
+
+/*
+ * Tries each place like execvp(3): a place where the program is not, or may not
+ * be looked at, does not hide a later one; EACCES is remembered as the better
+ * story. Returns the errno to tell.
+ */
+static int child_exec(const struct prepared_rank *program)
+{
+    int told = ENOENT;
+
+    for (size_t i = 0; i < program->paths.count; i++) {
+        execve(program->paths.items[i], program->argv.items, program->env.items);
+        if (errno == ENOEXEC && program->script.count > 0)
+            execve(program->script.items[0], program->script.items, program->env.items);
+        if (errno == EACCES)
+            told = EACCES;
+        else if (errno != ENOENT && errno != ENOTDIR)
+            return errno;
+    }
+    return told;
+}
+
+static _Noreturn void child_run(const struct spawn_request *request, pid_t parent, int status_fd)
+{
+    setpgid(0, 0);
+    if (request->die_with_parent)
+        child_die_with(parent);
+    /* Still with every signal blocked: a background group would be stopped by SIGTTOU here. */
+    if (request->terminal)
+        tcsetpgrp(STDIN_FILENO, getpid());
+    sigset_child_defaults();
+    if (child_stdio(request->stdio) < 0)
+        child_fail(status_fd, STAGE_STDIO, errno);
+    setrlimit(RLIMIT_NOFILE, &request->prepared->nofile);
+    if (request->workdir && chdir(request->workdir) < 0)
+        child_fail(status_fd, STAGE_WORKDIR, errno);
+    sigset_child_unblock();
+    child_fail(status_fd, STAGE_EXEC, child_exec(request->program));
+}
+
+int spawn_rank(const struct spawn_request *request, pid_t *ret_pid, int *ret_status_fd,
+               struct err *err)
+{
+    int ends[2];
+    pid_t parent = getpid();
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe");
+    CLEANUP_FD int read_end = ends[0];
+    CLEANUP_FD int write_end = ends[1];
+
+    if (fcntl(read_end, F_SETFL, O_NONBLOCK) < 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe");
+    pid = fork();
+    if (pid < 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "cannot start a process");
+    if (pid == 0)
+        child_run(request, parent, write_end);
+    /* On both sides, so that neither can be too late; EACCES and ESRCH mean the child was faster. */
+    setpgid(pid, pid);
+    *ret_pid = pid;
+    *ret_status_fd = cleanup_take_fd(&read_end);
+    return 0;
+}

@@ -1,0 +1,1 @@
+"""A package to be started as `rankinit -m package.share`."""

@@ -1,0 +1,214 @@
+#!/usr/bin/env bats
+# bats file_tags=smoke
+# The documents: where they are, when they change, what they say, and that they are always valid.
+
+load lib
+
+# A rank that fails like a Python program, on cue.
+RAISE='printf "%s\n" "Traceback (most recent call last):" "  File \"/app/train.py\", line 42, in step" \
+    "    raise ValueError(\"bad batch\")" "ValueError: bad batch" >&2; exit 1'
+
+# small JSON FILE: the checks that hold for whatever lies in a termination log.
+small() {
+    assert_schema "$1"
+    [ "$(wc -c <"$1")" -le 2048 ]
+    ! LC_ALL=C grep -q '[^ -~]' "$1"
+    assert_has "$(head -c 700 "$1")" '"message":'
+}
+
+@test "success: a document that says so, nothing on stderr" {
+    run --separate-stderr "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" --termination-log "$T/log" true
+    assert_eq "$status" 0
+    assert_json "$T/s.json" .verdict succeeded
+    assert_json "$T/s.json" .reason completed
+    assert_json "$T/s.json" .exit_code 0
+    assert_json "$T/s.json" .ranks.succeeded 2
+    assert_schema "$T/s.json"
+    small "$T/log"
+    assert_lacks "$stderr" '"schema"'
+}
+
+@test "a Python traceback in captured stderr is the root cause, with type, message, file and line" {
+    run --separate-stderr "$RANKINIT" --nproc-per-node 2 --termination-log "$T/log" \
+        sh -c '[ "$RANK" = 0 ] && exec sleep 30; '"$RAISE"
+    assert_eq "$status" 1
+    assert_json "$T/log" .root_cause.rank 1
+    assert_json "$T/log" .root_cause.kind traceback
+    assert_json "$T/log" .root_cause.error.type ValueError
+    assert_json "$T/log" .root_cause.error.message "bad batch"
+    assert_json "$T/log" .root_cause.error.file /app/train.py
+    assert_json "$T/log" .root_cause.error.line 42
+    small "$T/log"
+    assert_has "$stderr" "ValueError: bad batch"
+    tail -n 1 <<<"$stderr" >"$T/line"
+    assert_schema "$T/line"
+    [ "$(wc -c <"$T/line")" -le 2000 ]
+}
+
+@test "an echo of a lost peer yields to the real failure, though it died first" {
+    mkfifo "$T/go"
+    # shellcheck disable=SC2016
+    run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" sh -c '
+        if [ $RANK = 0 ]; then
+            echo "RuntimeError: [pair.cc:534] Connection closed by peer [127.0.0.1]:1" >&2
+            exit 1
+        fi
+        while kill -0 $(cat "$0/pid0" 2>/dev/null) 2>/dev/null; do :; done
+        '"$RAISE" "$T"
+    assert_eq "$status" 1
+    assert_json "$T/s.json" .root_cause.rank 1
+    assert_json "$T/s.json" '.failures[] | select(.ranks == "0") | .class' consequence
+    assert_schema "$T/s.json"
+}
+
+@test "an echo without a real failure is the cause after the settle time" {
+    run "$RANKINIT" --nproc-per-node 2 --settle 100ms --summary "$T/s.json" sh -c '
+        [ $RANK = 1 ] && exec sleep 30
+        echo "RuntimeError: Connection reset by peer" >&2; exit 1'
+    assert_eq "$status" 1
+    assert_json "$T/s.json" .root_cause.rank 0
+}
+
+@test "a rank that raised but still lives is the cause when its peer dies of it" {
+    # shellcheck disable=SC2016
+    run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" sh -c '
+        if [ $RANK = 1 ]; then
+            printf "%s\n" "Traceback (most recent call last):" "  File \"a.py\", line 7, in f" "KeyError: 3" >&2
+            echo >"$0/raised"
+            exec sleep 30
+        fi
+        while [ ! -s "$0/raised" ]; do :; done
+        echo "RuntimeError: Connection closed by peer" >&2; exit 1' "$T"
+    assert_json "$T/s.json" .root_cause.rank 1
+    assert_json "$T/s.json" .root_cause.error.type KeyError
+    assert_schema "$T/s.json"
+}
+
+@test "killed by a signal: 128+N, named" {
+    run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" sh -c '[ $RANK = 1 ] && kill -KILL $$; sleep 30'
+    assert_eq "$status" 137
+    assert_json "$T/s.json" .root_cause.rank 1
+    assert_json "$T/s.json" .root_cause.signal SIGKILL
+    assert_json "$T/s.json" .reason rank_signaled
+    assert_schema "$T/s.json"
+}
+
+@test "torch's error file is read, nested and flat" {
+    cat >"$T/nested.json" <<'EOF'
+{"message": {"message": "MyError: it broke", "extraInfo": {"py_callstack":
+"Traceback (most recent call last):\n  File \"/a/b.py\", line 3, in g\nMyError: it broke\n", "timestamp": "1700000000"}}}
+EOF
+    # shellcheck disable=SC2016
+    run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" sh -c '[ $RANK = 0 ] && exec sleep 30
+        cat "$0" >$TORCHELASTIC_ERROR_FILE; exit 1' "$T/nested.json"
+    assert_json "$T/s.json" .root_cause.kind error_file
+    assert_json "$T/s.json" .root_cause.error.type MyError
+    assert_json "$T/s.json" .root_cause.error.file /a/b.py
+    assert_schema "$T/s.json"
+    # shellcheck disable=SC2016
+    run "$RANKINIT" --nproc-per-node 1 --summary "$T/s.json" sh -c 'echo "{\"message\": \"flat: yes\", \"timestamp\": 12}" >$TORCHELASTIC_ERROR_FILE; exit 4'
+    assert_eq "$status" 4
+    assert_json "$T/s.json" .root_cause.kind error_file
+    # shellcheck disable=SC2016
+    run "$RANKINIT" --nproc-per-node 1 --summary "$T/s.json" sh -c 'echo "[[[ garbage" >$TORCHELASTIC_ERROR_FILE; exit 4'
+    assert_eq "$status" 4
+    assert_json "$T/s.json" .root_cause.kind exit_code
+}
+
+@test "no error file, folder or temporary file is left behind" {
+    mkdir "$T/tmp"
+    TMPDIR=$T/tmp run "$RANKINIT" --nproc-per-node 2 --summary "$T/out.json" sh -c 'test -f "$TORCHELASTIC_ERROR_FILE"'
+    assert_eq "$status" 0
+    assert_eq "$(ls -A "$T/tmp")" ""
+    assert_eq "$(ls -A "$T")" $'out.json\ntmp'
+}
+
+@test "the termination log is in place from the start and at every change" {
+    start --nproc-per-node 2 --grace 1h --termination-log "$T/log" sh -c 'exec "$PAYLOAD" trap "$0/ready" 2 0 TERM USR1' "$T"
+    wait_lines "$T/ready" 2
+    small "$T/log"
+    assert_json "$T/log" .verdict running
+    kill -TERM "$RUN_PID"
+    wait_lines "$T/out" 2
+    small "$T/log"
+    assert_json "$T/log" .verdict stopped
+    assert_json "$T/log" .stop.signal SIGTERM
+    kill -USR1 "$RUN_PID"
+    finish
+    assert_eq "$status" 143
+    small "$T/log"
+}
+
+@test "killed in the middle of a drain: the log holds the cause known so far" {
+    # shellcheck disable=SC2016
+    start_pid1 --nproc-per-node 2 --fail-grace 1h --termination-log "$T/log" sh -c '
+        if [ $RANK = 0 ]; then exec "$PAYLOAD" trap "$0/ready" 0 0 TERM; fi
+        while [ ! -s "$0/ready" ]; do :; done; exit 9' "$T"
+    wait_line "$T/out" SIGTERM
+    kill -KILL "$(pid1)"
+    finish
+    small "$T/log"
+    assert_json "$T/log" .root_cause.rank 1
+    assert_json "$T/log" .root_cause.exit_code 9
+}
+
+@test "a log of somebody else: success leaves it alone, failure keeps its head" {
+    touch "$T/log"
+    run "$RANKINIT" --nproc-per-node 1 --termination-log "$T/log" sh -c 'echo mine >'"$T/log"
+    assert_eq "$(cat "$T/log")" mine
+    run "$RANKINIT" --nproc-per-node 1 --termination-log "$T/log" sh -c "echo the program says >$T/log; exit 2"
+    small "$T/log"
+    assert_has "$(json_get "$T/log" .foreign_message)" "the program says"
+}
+
+@test "odd termination logs are notices, never a changed verdict" {
+    local odd
+    mkdir "$T/dir"
+    mkfifo "$T/fifo"
+    echo precious >"$T/target"
+    ln -s "$T/target" "$T/link"
+    for odd in dir fifo link no/such; do
+        run timeout 10 "$RANKINIT" --nproc-per-node 1 --termination-log "$T/$odd" sh -c 'exit 3'
+        assert_eq "$odd $status" "$odd 3"
+        assert_has "$output" "$T/$odd"
+    done
+    assert_eq "$(cat "$T/target")" precious
+}
+
+@test "a nested run leaves the outer one's termination log alone" {
+    # shellcheck disable=SC2016
+    run "$RANKINIT" --nproc-per-node 1 --termination-log "$T/log" \
+        "$RANKINIT" --nproc-per-node 2 --termination-log "$T/log" sh -c 'exit 5'
+    assert_eq "$status" 5
+    assert_json "$T/log" .job.nproc_per_node 1
+    small "$T/log"
+}
+
+@test "a fake summary line of a rank is never the last line" {
+    # shellcheck disable=SC2016
+    run --separate-stderr "$RANKINIT" --nproc-per-node 1 sh -c 'printf "%s" "{\"schema\":\"rankinit.summary.v1\",\"verdict\":\"succeeded\"}" >&2; exit 6'
+    assert_eq "$status" 6
+    assert_eq "$(tail -n 1 <<<"$stderr" | jq .exit_code)" 6
+}
+
+@test "4 KiB of binary noise in every message still makes valid JSON" {
+    run "$RANKINIT" --nproc-per-node 3 --termination-log "$T/log" --summary "$T/s.json" sh -c '
+        head -c 4096 /dev/urandom >&2; exit $((RANK + 1))'
+    [ "$status" -ge 1 ]
+    small "$T/log"
+    assert_schema "$T/s.json"
+}
+
+@test "init mode writes nothing unless told to" {
+    run --separate-stderr "$RANKINIT" sh -c 'echo out; echo err >&2; exit 3'
+    assert_eq "$output" out
+    assert_eq "$stderr" err
+    run "$RANKINIT" --summary "$T/s.json" sh -c 'exit 3'
+    assert_schema "$T/s.json"
+    assert_json "$T/s.json" .exit_code 3
+}
+
+@test "secrets in the environment never reach a document" {
+    run env MY_TOKEN=hunter2 DB_PASSWORD=hunter2 "$RANKINIT" --nproc-per-node 1 --summary "$T/s.json" false
+    assert_lacks "$(cat "$T/s.json")" hunter2
+}

@@ -20,12 +20,18 @@ fi
 read -r line </share/go
 exit 7'
 
-@test "the image holds one file" {
-    id=$(docker create rankinit)
+# image_files IMAGE: sets $output to the files in it, but for the mount points that the engine
+# makes in every container.
+image_files() {
+    local id
+    id=$(docker create "$1")
     docker export "$id" | tar -t >"$T/files"
     docker rm "$id" >/dev/null
-    # The rest are mount points that the engine makes in every container.
     run grep -Ev '^(\.dockerenv|dev/|etc/|proc/|sys/)' "$T/files"
+}
+
+@test "the image holds one file" {
+    image_files rankinit
     assert_eq "$output" rankinit
 }
 
@@ -33,6 +39,37 @@ exit 7'
     run docker run --rm --network none rankinit --version
     [ "$status" -eq 0 ]
     assert_has "$output" "$(cat "$ROOT/.version")"
+}
+
+# debian_image TAG PACKAGE...: an image of the packages as they are installed here, beside the
+# essential ones. It stands for Debian's own image, which only a registry has.
+debian_image() {
+    local tag=$1 essential packages
+    shift
+    mapfile -t essential < <(dpkg-query -W -f '${Package} ${Essential}\n' | sed -n 's/ yes$//p')
+    mapfile -t packages < <(apt-cache depends --recurse --no-recommends --no-suggests \
+        --no-conflicts --no-breaks --no-replaces --no-enhances apt "${essential[@]}" "$@" |
+        grep '^[a-z0-9]' | xargs dpkg-query -W -f '${binary:Package} ${db:Status-Status}\n' \
+        2>/dev/null | sed -n 's/ installed$//p' | sort -u)
+    {
+        dpkg-query -L "${packages[@]}" | sed -E 's#^/(bin|sbin|lib|lib64)/#/usr&#' |
+            grep -vE '^/(\.|usr/share/(doc|man|locale|info)/.*)$'
+        printf '%s\n' /bin /sbin /lib /lib64 /var/lib/dpkg/status
+        find /etc/alternatives /usr/bin -type l
+    } | sort -u | while read -r path; do [ ! -e "$path" ] || echo "$path"; done |
+        tar -c -C / --no-recursion -T - 2>/dev/null | docker import - "$tag"
+}
+
+@test "docker/Dockerfile builds the same image from source" {
+    # shellcheck disable=SC2046 # package names are words
+    debian_image debian $(sed -n '/apt-get install/,/&&/p' "$ROOT/docker/Dockerfile" | sed 1d | tr -d '\\&')
+    docker build --network none --build-arg DEBIAN=debian --tag built \
+        --file "$ROOT/docker/Dockerfile" "$ROOT"
+    run docker run --rm --network none built --version
+    [ "$status" -eq 0 ]
+    assert_has "$output" "$(cat "$ROOT/.version")"
+    image_files built
+    assert_eq "$output" rankinit
 }
 
 @test "without a program it is bad usage, 64, and one line says so" {
@@ -124,7 +161,8 @@ rank 1 of 2, child of 1"
     box_end
     assert_eq "$status" 7
     assert_json "$T/log" .root_cause.rank 1
-    assert_json "$T/log" .stop.escalated true
+    assert_json "$T/log" '.ranks | [.failed, .stopped] | @csv' 1,1
+    assert_json "$T/log" '.seconds > 0.3 and .seconds < 5' true
 }
 
 @test "read-only, user 1000, no capabilities, no new privileges" {

@@ -23,7 +23,7 @@ node() {
     shift
     env -i PATH=/usr/bin:/bin HOME=/root HOSTNAME="$name" KUBERNETES_SERVICE_HOST=10.96.0.1 "${vars[@]}" \
         "$RANKINIT" --sysroot "$T/${TREE:-none}" --log-dir "$T/logs" --rdzv-id golden --threads 2 \
-        --log-prefix '${local_rank}|' "$@" --no-python "$T/env.py" env \
+        --log-prefix "\${local_rank}|" "$@" --no-python "$T/env.py" env \
         </dev/null >"$T/out" 2>"$T/err" || {
         cat "$T/err"
         return 1

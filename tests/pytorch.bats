@@ -127,7 +127,7 @@ assert_cause() {
     [ "$step" -ge 24 ]
     [ -s "$T/share/digits.pt" ]
 
-    torch_box -- --nproc-per-node 2 "$TRAIN" --checkpoint /share/digits.pt
+    torch_box -- --nproc-per-node 2 "$TRAIN" --epochs 3 --checkpoint /share/digits.pt
     box_end
     assert_eq "$status" 0
     assert_has "$(cat "$T/out")" "from step $step"

@@ -19,9 +19,9 @@
 #include "model/spec.h"
 #include "sys/facts.h"
 #include "sys/file.h"
+#include "sys/inherit.h"
 #include "sys/loop.h"
 #include "sys/sigset.h"
-#include "sys/inherit.h"
 
 #define HELP_MAX 32768
 
@@ -54,10 +54,11 @@ static int read_spec(struct settings *settings, const struct facts *facts, struc
     if (!path)
         return 0;
     if (path[0] == '{')
-        return spec_read(path, strlen(path), "RANKINIT_SPEC", settings, ret, err);
+        return spec_read(&(struct spec_source){path, strlen(path), "RANKINIT_SPEC"}, settings, ret,
+                         err);
     if (file_read(path, SPEC_BYTES_MAX, &bytes, &len, err) < 0)
         return err_wrap(err, "spec");
-    return spec_read(bytes, len, path, settings, ret, err);
+    return spec_read(&(struct spec_source){bytes, len, path}, settings, ret, err);
 }
 
 /* Everything that is decided, from everything that is said and seen. */

@@ -93,7 +93,7 @@ void json_add(struct json *array, struct json *value)
 /* Size of the character at bytes if it can stand in a text of ours as it is, else 0. */
 static size_t clean_size(const char *bytes, size_t len)
 {
-    return bytes[0] == '\0' ? 0 : buf_utf8_size(bytes, len);
+    return bytes[0] == '\0' || bytes[0] == '\177' ? 0 : buf_utf8_size(bytes, len);
 }
 
 static bool is_clean(const char *bytes, size_t len)

@@ -146,7 +146,7 @@ static void say_leftover(const struct devices *devices, int nproc, struct strvec
 }
 
 int devices_settle(struct devices *devices, const struct settings *settings, int nproc,
-                   bool lenient, struct strvec *notices, struct err *err)
+                   struct strvec *notices, struct err *err)
 {
     bool share = settings_flag(settings, OPT_DEVICE_SHARE);
 
@@ -161,7 +161,7 @@ int devices_settle(struct devices *devices, const struct settings *settings, int
         devices->mode = has_mig(devices) || devices->per_rank > 1 ? DEVICE_ISOLATED : DEVICE_SHARED;
     if (check_mig(devices, err) < 0)
         return -1;
-    if (lenient && devices->mode == DEVICE_SHARED && nproc > devices_nproc(devices)) {
+    if (devices->lenient && devices->mode == DEVICE_SHARED && nproc > devices_nproc(devices)) {
         strvec_pushf(notices, "%d ranks, but %d devices are visible (%s)", nproc,
                      pool_size(devices), devices->origin);
     } else if (check_enough(devices, share, nproc, err) < 0) {

@@ -31,7 +31,7 @@ struct devices {
     int denied;            /* device nodes that we may not open */
     int evidence;          /* devices that should be there by NVIDIA_VISIBLE_DEVICES' UUIDs; 0 */
     const char *foreign;   /* facts' other_accelerator if it would decide; NULL: none */
-    bool lenient;            /* the caller's word (called as torchrun): too few is a notice */
+    bool lenient;          /* the caller's word (called as torchrun): too few is a notice */
     enum device_mode mode; /* never DEVICE_AUTO once resolved */
     int per_rank;
     bool set_variable; /* ranks get CUDA_VISIBLE_DEVICES from us */
@@ -46,11 +46,12 @@ int devices_find(const struct settings *settings, const struct facts *facts,
 int devices_nproc(const struct devices *devices);
 
 /*
- * Settles the mode and proves that nproc ranks can be served. ERR_SPEC: too few by a wrong request; ERR_DEVICES: devices asked for that
- * are not there, or fewer than the evidence says. Both say what was asked, found and where.
+ * Settles the mode and proves that nproc ranks can be served. ERR_SPEC: too few by a wrong request;
+ * ERR_DEVICES: devices asked for that are not there, or fewer than the evidence says. Both say what
+ * was asked, found and where.
  */
 int devices_settle(struct devices *devices, const struct settings *settings, int nproc,
-                   bool lenient, struct strvec *notices, struct err *err);
+                   struct strvec *notices, struct err *err);
 
 /* Writes the value of CUDA_VISIBLE_DEVICES for a local rank ("2", "0,1,2,3", ""). */
 void devices_list(const struct devices *devices, int local_rank, struct buf *out);

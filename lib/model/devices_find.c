@@ -192,7 +192,6 @@ static int count_granted(const char *text)
     CLEANUP(strvec_release) struct strvec seen = STRVEC_INIT;
 
     while (text && *text != '\0') {
-        size_t size = strcspn(text, ",");
         bool again = false;
         char room[TOKEN_MAX];
         struct buf entry = BUF_OVER(room);
@@ -203,8 +202,8 @@ static int count_granted(const char *text)
             again = again || strcasecmp(seen.items[i], room) == 0;
         if (strncmp(room, "GPU-", 4) == 0 && !again)
             strvec_push(&seen, room);
-        size = strcspn(text, ",");
-        text += size + (text[size] == ',');
+        text += strcspn(text, ",");
+        text += *text == ',';
     }
     return (int)seen.count;
 }

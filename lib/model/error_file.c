@@ -29,7 +29,7 @@ static void read_message(const char *text, struct finding *ret)
     }
 }
 
-/* The message of the file is whole; of a chain, the callstack knows which error was the real one. */
+/* The file's message is whole; of a chain or a group, the callstack knows which error is the real one. */
 static void read_nested(const struct json *nested, const char *message, struct finding *ret)
 {
     const char *callstack = json_text(json_get(json_get(nested, "extraInfo"), "py_callstack"));
@@ -45,7 +45,8 @@ static void read_nested(const struct json *nested, const char *message, struct f
     memcpy(ret->file, read->file, sizeof(ret->file));
     ret->line = read->line;
     memcpy(ret->traceback, read->traceback, sizeof(ret->traceback));
-    if (strcmp(ret->type, read->type) != 0)
+    if (strcmp(ret->type, read->type) != 0 ||
+        strncmp(ret->message, read->message, strcspn(read->message, "\n")) != 0)
         finding_copy_error(ret, read);
     else
         ret->echo = read->echo;

@@ -15,11 +15,11 @@
 
 /* One NVIDIA device node. */
 struct facts_device {
-    int minor;        /* of /dev/nvidia<minor>, character device 195:<minor> */
-    bool accessible;  /* access(2) for reading and writing */
-    char uuid[48];    /* "GPU-..."; empty if unknown */
-    char bus_id[20];  /* "0000:3b:00.0"; empty if unknown */
-    int numa_node;    /* -1 if unknown */
+    int minor;       /* of /dev/nvidia<minor>, character device 195:<minor> */
+    bool accessible; /* access(2) for reading and writing */
+    char uuid[48];   /* "GPU-..."; empty if unknown */
+    char bus_id[20]; /* "0000:3b:00.0"; empty if unknown */
+    int numa_node;   /* -1 if unknown */
 };
 
 struct facts {
@@ -27,7 +27,7 @@ struct facts {
     uid_t uid;
     bool is_init; /* pid 1 of its PID namespace */
     char hostname[256];
-    char cwd[4096];              /* empty if it cannot be told */
+    char cwd[4096]; /* empty if it cannot be told */
     bool tty_in, tty_out, tty_err;
     bool stdin_open;
 
@@ -41,15 +41,15 @@ struct facts {
     const char *other_accelerator; /* "/dev/kfd" or the like without NVIDIA nodes; NULL if none */
 
     /* CPUs and memory, below sysroot */
-    int cpus_allowed;      /* sched_getaffinity(2) */
-    int64_t cpu_quota_us;  /* tightest visible cgroup v1/v2 quota; -1: none */
+    int cpus_allowed;     /* sched_getaffinity(2) */
+    int64_t cpu_quota_us; /* tightest visible cgroup v1/v2 quota; -1: none */
     int64_t cpu_period_us;
-    int64_t shm_bytes;     /* size of /dev/shm; -1 if unknown */
-    int64_t memory_limit_bytes; /* of the cgroup; -1: none */
+    int64_t shm_bytes;                          /* size of /dev/shm; -1 if unknown */
+    int64_t memory_limit_bytes;                 /* of the cgroup; -1: none */
     int ephemeral_port_min, ephemeral_port_max; /* ip_local_port_range */
 
-    bool default_spec;    /* /etc/rankinit/spec.yaml exists */
-    bool termination_log; /* /dev/termination-log exists and is a regular file */
+    bool default_spec;       /* /etc/rankinit/spec.yaml exists */
+    bool termination_log;    /* /dev/termination-log exists and is a regular file */
     const char *scratch_dir; /* first writable of TMPDIR, /tmp, /dev/shm; NULL if none */
 };
 

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FSM_NEVER INT64_MAX
+#define FSM_NEVER        INT64_MAX
 #define FSM_KILL_WAIT_NS 1000000000LL /* SIGKILLed leaders have this long to be reaped */
 #define FSM_REAP_WAIT_NS 2000000000LL /* the last wait of all */
 

@@ -35,10 +35,15 @@ static int find_root(const struct outcome *outcome, struct outcome_candidate *re
     return root;
 }
 
+/* True if a rank has ended, or could not start, and not because we stopped it. */
 static bool any_failed(const struct outcome *outcome)
 {
+    struct outcome_candidate candidate;
+
     for (int i = 0; i < outcome->count; i++) {
-        if (outcome_rank_failed(&outcome->ranks[i]))
+        const struct outcome_rank *rank = &outcome->ranks[i];
+
+        if (outcome_rank_failed(rank) && outcome_candidate(rank, &candidate))
             return true;
     }
     return false;
@@ -166,7 +171,7 @@ static void judge_fanout(const struct outcome *outcome, struct verdict *ret)
     bool succeeded = all_succeeded(outcome, &end_ns);
 
     if (outcome->stop.requested && !any_failed_before_stop(outcome)) {
-        if (!succeeded || end_ns > outcome->stop.at_ns)
+        if (!succeeded || end_ns >= outcome->stop.at_ns)
             judge_stopped(outcome, ret);
         else if (outcome->done)
             judge_succeeded(ret);

@@ -124,7 +124,7 @@ const struct option_row option_rows[OPT__COUNT] = {
         .words = "budget|torchrun|keep", .min = 1, .max = 4096,
         .spec_key = "cpu.threads", .arg = "HOW", .dflt = "budget",
         .help = "OMP_NUM_THREADS when unset: budget (CPUs by ranks, 1 to 8), torchrun (1), "
-                "keep (leave unset), or a number" },
+                "keep (leave unset); or a number in any case" },
 
     /* waiting, stopping, restarting */
     [OPT_WAIT_MASTER] = {

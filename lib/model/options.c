@@ -1,10 +1,8 @@
 #include "model/options.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/scan.h"
 #include "model/settings.h"
 
 #define HELP_WIDTH  80
@@ -19,33 +17,6 @@ struct reader {
     enum options_verb verb;
 };
 
-static char dashed(char c)
-{
-    return c == '_' ? '-' : c;
-}
-
-/* Row with that name, spec-only ones too; -1 if there is none. */
-static int find_row(const char *name, size_t len)
-{
-    for (int id = 0; id < OPT__COUNT; id++) {
-        const char *row_name = option_rows[id].name;
-        size_t i = 0;
-
-        while (i < len && row_name[i] != '\0' && row_name[i] == dashed(name[i]))
-            i++;
-        if (i == len && row_name[i] == '\0')
-            return id;
-    }
-    return -1;
-}
-
-int options_find(const char *name, size_t len)
-{
-    int id = find_row(name, len);
-
-    return id >= 0 && option_rows[id].spec_only ? -1 : id;
-}
-
 static int find_letter(char letter)
 {
     for (int id = 0; id < OPT__COUNT; id++) {
@@ -55,38 +26,19 @@ static int find_letter(char letter)
     return -1;
 }
 
-const char *options_twin(enum option_id id, const char *prefix, char room[static 64])
-{
-    size_t len;
-
-    snprintf(room, 64, "%s%s", prefix, option_rows[id].name);
-    len = strlen(room);
-    for (size_t i = strlen(prefix); i < len; i++)
-        room[i] = room[i] == '-' ? '_' : (char)toupper((unsigned char)room[i]);
-    return room;
-}
-
 static int unknown_long(const struct reader *reader, const char *name, size_t len)
 {
-    char text[NAME_SHOWN + 1];
-    const char *names[OPT__COUNT];
-    const char *nearest;
-    size_t count = 0;
-    int id = find_row(name, len);
+    int shown = (int)(len < NAME_SHOWN ? len : NAME_SHOWN);
+    int id = options_find_spec_only(name, len);
 
     if (id >= 0)
         return err_set(reader->err, ERR_USAGE, "--%s is no option; the spec has it as %s",
                        option_rows[id].name, option_rows[id].spec_key);
-    for (id = 0; id < OPT__COUNT; id++) {
-        if (!option_rows[id].spec_only)
-            names[count++] = option_rows[id].name;
-    }
-    snprintf(text, sizeof(text), "%.*s", (int)(len < NAME_SHOWN ? len : NAME_SHOWN), name);
-    nearest = scan_nearest(text, names, count);
-    if (!nearest)
-        return err_set(reader->err, ERR_USAGE, "unknown option --%s; see --help", text);
-    return err_set(reader->err, ERR_USAGE, "unknown option --%s; did you mean --%s?", text,
-                   nearest);
+    id = options_nearest(name, len);
+    if (id < 0)
+        return err_set(reader->err, ERR_USAGE, "unknown option --%.*s; see --help", shown, name);
+    return err_set(reader->err, ERR_USAGE, "unknown option --%.*s; did you mean --%s?", shown, name,
+                   option_rows[id].name);
 }
 
 /* A row none of whose values on a command line would be accepted: no argument needs to be there. */
@@ -112,8 +64,11 @@ static int take_flag(struct reader *reader, enum option_id id, const char *origi
     else if (id == OPT_VERSION)
         reader->verb = OPTIONS_VERSION;
     snprintf(count, sizeof(count), "%ld", before + 1);
-    return settings_offer(reader->settings, id, SOURCE_FLAG, origin,
-                          option_rows[id].type == OPTION_COUNT ? count : "true", reader->err);
+    return settings_offer(reader->settings, id,
+                          &(struct setting){SOURCE_FLAG,
+                                            option_rows[id].type == OPTION_COUNT ? count : "true",
+                                            origin},
+                          reader->err);
 }
 
 /* Acts on a row that takes one: `attached` if it came in the same word, else the next word. */
@@ -136,7 +91,8 @@ static int take_argument(struct reader *reader, enum option_id id, const char *o
                            origin, value);
         reader->next++;
     }
-    return settings_offer(reader->settings, id, SOURCE_FLAG, origin, value, reader->err);
+    return settings_offer(reader->settings, id, &(struct setting){SOURCE_FLAG, value, origin},
+                          reader->err);
 }
 
 /* Reads "name" or "name=value", what follows "--". */

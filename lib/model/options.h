@@ -204,6 +204,12 @@ int options_parse(const char *const *argv, struct settings *settings,
 /* Row with that long name, '-' and '_' alike; -1 if there is none. */
 int options_find(const char *name, size_t len);
 
+/* The same for a row that has no flag, only a spec key. */
+int options_find_spec_only(const char *name, size_t len);
+
+/* Row that a wrong name was probably meant to be, letter case ignored; -1 if there is none. */
+int options_nearest(const char *name, size_t len);
+
 /* Writes the twin of a row, "RANKINIT_NPROC_PER_NODE", to room; returns room. */
 const char *options_twin(enum option_id id, const char *prefix, char room[static 64]);
 

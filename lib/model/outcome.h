@@ -93,6 +93,7 @@ struct outcome {
     int64_t drained_ns;       /* a drain began */
     int64_t killed_ns;        /* SIGKILL began */
     struct err own;           /* a failure of rankinit itself (fork refused, ...); ERR_NONE */
+    int master_port;          /* the one ranks were given; 0: none */
     uint64_t orphans_reaped;
     int unreaped_count;
     struct outcome_unreaped unreaped[OUTCOME_UNREAPED_MAX];

@@ -17,7 +17,7 @@
 #include "model/settings.h"
 #include "model/spec.h"
 
-#define PLAN_SIGNALS 65 /* 1..64, indexed by number */
+#define PLAN_SIGNALS   65 /* 1..64, indexed by number */
 #define PLAN_RANKS_MAX 4096
 
 enum plan_mode {
@@ -32,19 +32,19 @@ struct plan_job {
     const char *id; /* TORCHELASTIC_RUN_ID; "none" unless stated */
     int nnodes;
     int node_rank;
-    int nproc;      /* ranks here */
-    int world_size; /* nnodes * nproc */
-    int first_rank; /* node_rank * nproc */
-    const char *master_addr;
-    int master_port; /* 0: a free one is chosen, held and given to the ranks late */
+    int nproc;               /* ranks here */
+    int world_size;          /* nnodes * nproc */
+    int first_rank;          /* node_rank * nproc */
+    const char *master_addr; /* NULL in init mode */
+    int master_port;         /* 0: a free one is chosen, held and given to the ranks late */
     const char *role;
     const char *platform; /* row that told who we are; "none" */
 };
 
 struct plan_stop {
-    bool escalate;  /* false: init mode without a stated grace; signals only pass */
-    bool sweep;     /* what is left when the last leader has ended is told to end too */
-    bool group;     /* signals go to process groups instead of leaders */
+    bool escalate; /* false: init mode without a stated grace; signals only pass */
+    bool sweep;    /* what is left when the last leader has ended is told to end too */
+    bool group;    /* signals go to process groups instead of leaders */
     int64_t grace_ns;
     int64_t fail_grace_ns;
     int64_t orphan_grace_ns;
@@ -63,8 +63,8 @@ struct plan_output {
 };
 
 struct plan_report {
-    bool json_line; /* last line on stderr when the verdict is not succeeded */
-    bool page;      /* text for people on stderr */
+    bool json_line;              /* last line on stderr when the verdict is not succeeded */
+    bool page;                   /* text for people on stderr */
     const char *summary;         /* path; NULL: none */
     const char *termination_log; /* path; NULL: none */
     bool termination_log_stated; /* given by the user: failing to open it is worth a notice */
@@ -75,12 +75,12 @@ struct plan {
     enum plan_mode mode;
     bool torchrun; /* called under that name */
     struct plan_job job;
-    struct strvec argv;    /* of every leader: "python", "-u", "train.py", ... */
-    struct strvec env;     /* what every leader's environment starts from: inherited, scrubbed,
+    struct strvec argv;  /* of every leader: "python", "-u", "train.py", ... */
+    struct strvec env;   /* what every leader's environment starts from: inherited, scrubbed,
                               with the spec's env; rankenv adds what differs by rank */
-    const char *workdir;   /* NULL: stay */
-    bool local_rank_arg;   /* add --local-rank=N right after the script */
-    int script_index;      /* index in argv of the script or module; -1 if unknown */
+    const char *workdir; /* NULL: stay */
+    bool local_rank_arg; /* add --local-rank=N right after the script */
+    int script_index;    /* index in argv of the script or module; -1 if unknown */
     struct devices devices;
     int omp_threads;       /* OMP_NUM_THREADS to set when unset; 0: leave alone */
     const char *error_dir; /* where error files are made; NULL: nowhere, or not wanted */
@@ -88,9 +88,9 @@ struct plan {
     struct plan_stop stop;
     struct plan_output output;
     struct plan_report report;
-    int parent_death_signal;   /* of rankinit itself (-p); 0: none */
-    bool exit_zero[256];       /* codes that become 0 (-e) */
-    bool warn_reaped;          /* -w */
+    int parent_death_signal; /* of rankinit itself (-p); 0: none */
+    bool exit_zero[256];     /* codes that become 0 (-e) */
+    bool warn_reaped;        /* -w */
     enum log_level log_level;
     char host[256];
     pid_t pid;

@@ -115,7 +115,8 @@ static int read_pet(const struct reading *reading, enum option_id id, struct err
         note_not_built(reading, row, name, text);
         return 0;
     }
-    return settings_offer(reading->settings, id, SOURCE_PLATFORM, name, text, err);
+    return settings_offer(reading->settings, id, &(struct setting){SOURCE_PLATFORM, text, name},
+                          err);
 }
 
 static bool is_pet_name(const char *name, size_t len)
@@ -162,7 +163,8 @@ static int read_bare(const struct reading *reading, enum option_id id, const cha
         return 0;
     if (note_unset(reading, name, text))
         return 0;
-    return settings_offer(reading->settings, id, SOURCE_PLATFORM, name, text, err);
+    return settings_offer(reading->settings, id, &(struct setting){SOURCE_PLATFORM, text, name},
+                          err);
 }
 
 /* MASTER_ADDR and MASTER_PORT: weaker than the PET_* that say the same. */

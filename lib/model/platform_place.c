@@ -81,10 +81,11 @@ static int offer_bare(struct platform *platform, bool nodes, struct settings *se
     const char *world = platform_value(platform->envp, "WORLD_SIZE");
     const char *rank = platform_value(platform->envp, "RANK");
 
-    if (nodes &&
-        settings_offer(settings, OPT_NNODES, SOURCE_PLATFORM, "WORLD_SIZE", world, err) < 0)
+    if (nodes && settings_offer(settings, OPT_NNODES,
+                                &(struct setting){SOURCE_PLATFORM, world, "WORLD_SIZE"}, err) < 0)
         return -1;
-    if (settings_offer(settings, OPT_NODE_RANK, SOURCE_PLATFORM, "RANK", rank, err) < 0)
+    if (settings_offer(settings, OPT_NODE_RANK, &(struct setting){SOURCE_PLATFORM, rank, "RANK"},
+                       err) < 0)
         return -1;
     if (!platform->name)
         platform->name = "RANK and WORLD_SIZE";
@@ -185,7 +186,8 @@ static int offer_replica(struct platform *platform, struct settings *settings, s
     buf_addf(&out, "%ld", number);
     if (!platform->name)
         platform->name = "PyTorchJob";
-    return settings_offer(settings, OPT_NODE_RANK, SOURCE_PLATFORM, "the hostname", text, err);
+    return settings_offer(settings, OPT_NODE_RANK,
+                          &(struct setting){SOURCE_PLATFORM, text, "the hostname"}, err);
 }
 
 /* True if RANK is plainly a node rank and the number of nodes is known already. */
@@ -221,8 +223,10 @@ static int offer_node_rank(struct platform *platform, int nproc, struct settings
     if (row && row->built) {
         if (!platform->name)
             platform->name = row->name;
-        return settings_offer(settings, OPT_NODE_RANK, SOURCE_PLATFORM, variable,
-                              platform_value(platform->envp, variable), err);
+        return settings_offer(
+            settings, OPT_NODE_RANK,
+            &(struct setting){SOURCE_PLATFORM, platform_value(platform->envp, variable), variable},
+            err);
     }
     if (rank_is_node(platform, settings, nproc))
         return offer_bare(platform, false, settings, err);

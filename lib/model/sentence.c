@@ -271,5 +271,5 @@ void sentence_verdict(const struct outcome *outcome, const struct plan *plan,
     else if (verdict->word == VERDICT_RUNNING)
         add_running(outcome, plan, out);
     else
-        buf_adds(out, "nothing runs, and no rank has ended");
+        buf_adds(out, "nothing runs any more, and no rank has failed by itself");
 }

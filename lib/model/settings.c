@@ -30,44 +30,43 @@ void settings_release(struct settings *settings)
     *settings = (struct settings){.texts = STRVEC_INIT};
 }
 
-static enum err_kind kind_of(enum setting_source source)
+static enum err_kind kind_of(const struct setting *offer)
 {
-    return source == SOURCE_FLAG ? ERR_USAGE : ERR_SPEC;
+    return offer->source == SOURCE_FLAG ? ERR_USAGE : ERR_SPEC;
 }
 
 /* Refuses what cannot be done, unless the text only states what holds anyway. */
-static int check_status(const struct option_row *row, enum setting_source source,
-                        const char *origin, const char *text, struct err *err)
+static int check_status(const struct option_row *row, const struct setting *offer, struct err *err)
 {
-    if (row->refused_words && scan_word(text, row->refused_words) >= 0)
-        return err_set(err, kind_of(source), "%s: %.80s: %s", origin, text, row->note);
+    if (row->refused_words && scan_word(offer->text, row->refused_words) >= 0)
+        return err_set(err, kind_of(offer), "%s: %.80s: %s", offer->origin, offer->text, row->note);
     if (row->status != OPTION_NOT_YET && row->status != OPTION_REFUSED)
         return 0;
-    if (option_value_same(row, text, row->dflt))
+    if (option_value_same(row, offer->text, row->dflt))
         return 0;
     if (row->status == OPTION_REFUSED)
-        return err_set(err, kind_of(source), "%s: cannot work here: %s", origin, row->note);
-    return err_set(err, kind_of(source), "%s: not built yet in this version%s%s", origin,
+        return err_set(err, kind_of(offer), "%s: cannot work here: %s", offer->origin, row->note);
+    return err_set(err, kind_of(offer), "%s: not built yet in this version%s%s", offer->origin,
                    row->note ? "; " : "", row->note ? row->note : "");
 }
 
-static int check_value(const struct option_row *row, enum setting_source source, const char *origin,
-                       const char *text, struct err *err)
+static int check_value(const struct option_row *row, const struct setting *offer, struct err *err)
 {
+    const char *text = offer->text;
     char room[256];
     struct buf wanted = BUF_OVER(room);
-    bool number = row->type == OPTION_FLAG && source == SOURCE_SPEC && strlen(text) == 1;
+    bool number = row->type == OPTION_FLAG && offer->source == SOURCE_SPEC && strlen(text) == 1;
 
     if (!number && option_value_ok(row, text))
         return 0;
     if (row->type == OPTION_NNODES && option_value_nnodes(text) < 0)
-        return err_set(err, kind_of(source),
+        return err_set(err, kind_of(offer),
                        "%s: %.80s is a range: a running job is not resized, state --nnodes N",
-                       origin, text);
+                       offer->origin, text);
     if (text[0] == '\0')
-        return err_set(err, kind_of(source), "%s: the value is empty", origin);
+        return err_set(err, kind_of(offer), "%s: the value is empty", offer->origin);
     option_value_wanted(row, &wanted);
-    return err_set(err, kind_of(source), "%s: \"%.*s\" is not %s", origin, VALUE_SHOWN, text,
+    return err_set(err, kind_of(offer), "%s: \"%.*s\" is not %s", offer->origin, VALUE_SHOWN, text,
                    wanted.data);
 }
 
@@ -118,35 +117,32 @@ static int weigh(struct settings *settings, enum option_id id, const struct sett
     return 0;
 }
 
-int settings_offer(struct settings *settings, enum option_id id, enum setting_source source,
-                   const char *origin, const char *text, struct err *err)
+int settings_offer(struct settings *settings, enum option_id id, const struct setting *offer,
+                   struct err *err)
 {
     const struct option_row *row = &option_rows[id];
-    const struct setting offer = {.source = source, .text = text, .origin = origin};
 
-    if (check_status(row, source, origin, text, err) < 0 ||
-        check_value(row, source, origin, text, err) < 0)
+    if (check_status(row, offer, err) < 0 || check_value(row, offer, err) < 0)
         return -1;
-    if (row->auto_unset && strcmp(text, "auto") == 0)
+    if (row->auto_unset && strcmp(offer->text, "auto") == 0)
         return 0;
-    return weigh(settings, id, &offer, err);
+    return weigh(settings, id, offer, err);
+}
+
+/* An image may carry its version as RANKINIT_VERSION; asking is for people. */
+static bool has_twin(int id)
+{
+    return !option_rows[id].spec_only && id != OPT_VERSION && id != OPT_HELP;
 }
 
 /* Row of a twin's name without its prefix; -1 if there is none. */
 static int find_twin(const char *name, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        if (name[i] == '-' || (name[i] >= 'a' && name[i] <= 'z'))
-            return -1;
-    }
     for (int id = 0; id < OPT__COUNT; id++) {
         char room[64];
 
-        /* An image may carry its version as RANKINIT_VERSION; asking is for people. */
-        if (option_rows[id].spec_only || id == OPT_VERSION || id == OPT_HELP)
-            continue;
         options_twin((enum option_id)id, "", room);
-        if (strlen(room) == len && memcmp(room, name, len) == 0)
+        if (has_twin(id) && strlen(room) == len && memcmp(room, name, len) == 0)
             return id;
     }
     return -1;
@@ -155,26 +151,14 @@ static int find_twin(const char *name, size_t len)
 /* Puts it on the notices that a RANKINIT_ name (without the prefix) means nothing. */
 static void note_unknown(const char *name, size_t len, struct strvec *notices)
 {
-    const char *names[OPT__COUNT];
-    char text[64], room[64];
-    const char *nearest = NULL;
-    size_t count = 0;
+    int id = options_nearest(name, len);
+    char room[64];
 
-    for (int id = 0; id < OPT__COUNT; id++) {
-        if (!option_rows[id].spec_only && id != OPT_VERSION && id != OPT_HELP)
-            names[count++] = option_rows[id].name;
-    }
-    if (len < sizeof(text)) {
-        snprintf(text, sizeof(text), "%.*s", (int)len, name);
-        nearest = scan_nearest(text, names, count);
-    }
-    if (!nearest) {
+    if (id < 0 || !has_twin(id))
         strvec_pushf(notices, TWIN_PREFIX "%.*s is no setting: ignored", (int)len, name);
-        return;
-    }
-    options_twin((enum option_id)options_find(nearest, strlen(nearest)), TWIN_PREFIX, room);
-    strvec_pushf(notices, TWIN_PREFIX "%.*s is no setting: ignored; did you mean %s?", (int)len,
-                 name, room);
+    else
+        strvec_pushf(notices, TWIN_PREFIX "%.*s is no setting: ignored; did you mean %s?", (int)len,
+                     name, options_twin((enum option_id)id, TWIN_PREFIX, room));
 }
 
 static int read_twin(struct settings *settings, const char *entry, struct strvec *notices,
@@ -203,7 +187,8 @@ static int read_twin(struct settings *settings, const char *entry, struct strvec
         strvec_pushf(notices, "%s is empty: ignored", origin);
         return 0;
     }
-    return settings_offer(settings, (enum option_id)id, SOURCE_TWIN, origin, value, err);
+    return settings_offer(settings, (enum option_id)id,
+                          &(struct setting){SOURCE_TWIN, value, origin}, err);
 }
 
 /* tini counts its fatal errors as 0 and its warnings as 1, where our -q and our default are. */
@@ -219,9 +204,10 @@ static int read_tini_verbosity(struct settings *settings, const char *value, str
         return 0;
     }
     if (level == 0)
-        return settings_offer(settings, OPT_QUIET, SOURCE_TWIN, name, "true", err);
+        return settings_offer(settings, OPT_QUIET, &(struct setting){SOURCE_TWIN, "true", name},
+                              err);
     snprintf(count, sizeof(count), "%ld", level - 1);
-    return settings_offer(settings, OPT_VERBOSE, SOURCE_TWIN, name, count, err);
+    return settings_offer(settings, OPT_VERBOSE, &(struct setting){SOURCE_TWIN, count, name}, err);
 }
 
 /* For tini the mere presence of its two switches counts, whatever their value. */
@@ -238,8 +224,9 @@ static int read_tini(struct settings *settings, const char *const *envp, struct 
     const char *verbosity = env_get(envp, "TINI_VERBOSITY");
 
     for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
-        if (env_get(envp, switches[i].name) && settings_offer(settings, switches[i].id, SOURCE_TWIN,
-                                                              switches[i].name, "true", err) < 0)
+        if (env_get(envp, switches[i].name) &&
+            settings_offer(settings, switches[i].id,
+                           &(struct setting){SOURCE_TWIN, "true", switches[i].name}, err) < 0)
             return -1;
     }
     return verbosity ? read_tini_verbosity(settings, verbosity, notices, err) : 0;

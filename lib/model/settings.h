@@ -47,13 +47,13 @@ void settings_init(struct settings *settings);
 void settings_release(struct settings *settings);
 
 /*
- * Offers a text for a setting. It is checked by the row's type whoever wins; it is taken if its
+ * Offers a text for a setting; the offer's texts are copied. It is checked by the row's type whoever wins; it is taken if its
  * source is at least as strong as the present one (a repeatable row of the same source appends).
  * ERR_USAGE (flags) or ERR_SPEC (others) naming the origin: bad value, not built yet, refused,
  * or an identity that contradicts the platform's.
  */
-int settings_offer(struct settings *settings, enum option_id id, enum setting_source source,
-                   const char *origin, const char *text, struct err *err);
+int settings_offer(struct settings *settings, enum option_id id, const struct setting *offer,
+                   struct err *err);
 
 /*
  * Reads every RANKINIT_* twin and tini's own variables (TINI_SUBREAPER, TINI_KILL_PROCESS_GROUP,

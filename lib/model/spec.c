@@ -284,7 +284,8 @@ static int offer_text(const struct reading *reading, enum option_id id, const ch
     const char *origin = strvec_pushf(&scratch, "%s: %s", reading->source.name, key);
     size_t len = strlen(origin) + strlen(": ");
 
-    if (settings_offer(reading->settings, id, SOURCE_SPEC, origin, text, &why) == 0)
+    if (settings_offer(reading->settings, id, &(struct setting){SOURCE_SPEC, text, origin}, &why) ==
+        0)
         return 0;
     if (strncmp(why.message, origin, strlen(origin)) == 0 && strlen(why.message) > len &&
         why.message[len - 2] == ':')
@@ -390,11 +391,11 @@ static int read_all(const struct reading *reading)
     return read_rest(reading, file);
 }
 
-int spec_read(const char *bytes, size_t len, const char *name, struct settings *settings,
-              struct spec *ret, struct err *err)
+int spec_read(const struct spec_source *source, struct settings *settings, struct spec *ret,
+              struct err *err)
 {
     const struct reading reading = {
-        .source = {.bytes = bytes, .len = len, .name = name},
+        .source = *source,
         .settings = settings,
         .spec = ret,
         .err = err,

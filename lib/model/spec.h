@@ -16,6 +16,13 @@
 #define SPEC_BYTES_MAX    (1u << 20)
 #define SPEC_DEFAULT_PATH "/etc/rankinit/spec.yaml"
 
+/* A document in memory. */
+struct spec_source {
+    const char *bytes;
+    size_t len;
+    const char *name; /* for messages: a path, or "RANKINIT_SPEC" */
+};
+
 /* What a spec says beyond settings. */
 struct spec {
     struct strvec command;   /* used when argv has no PROGRAM */
@@ -24,12 +31,12 @@ struct spec {
 };
 
 /*
- * Reads a document of len bytes named `name` (a path, or "RANKINIT_SPEC") into *ret and offers its
- * scalars to settings as SOURCE_SPEC, with origins such as "spec.yaml: job.nnodes". ERR_SPEC with
- * name, line, column and the nearest right key; *ret is empty (releasable) on failure.
+ * Reads a document into *ret and offers its scalars to settings as SOURCE_SPEC, with origins such as
+ * "spec.yaml: job.nnodes". ERR_SPEC with name, line, column and the nearest right key; *ret is empty
+ * (releasable) on failure.
  */
-int spec_read(const char *bytes, size_t len, const char *name, struct settings *settings,
-              struct spec *ret, struct err *err);
+int spec_read(const struct spec_source *source, struct settings *settings, struct spec *ret,
+              struct err *err);
 
 /* Frees what a spec owns. */
 void spec_release(struct spec *spec);

@@ -20,13 +20,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-
-/* A document in memory; name is for messages. */
-struct spec_source {
-    const char *bytes;
-    size_t len;
-    const char *name;
-};
+#include "model/spec.h"
 
 /* A place in a document, counted from 1; columns count characters. */
 struct spec_mark {

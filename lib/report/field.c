@@ -13,13 +13,13 @@ static size_t escaped(const char *text, size_t len, size_t *ret_size)
     size_t size = buf_utf8_size(text, len);
 
     *ret_size = size > 0 ? size : 1;
-    if (size == 0 || text[0] == '\0')
+    if (size == 0 || text[0] == '\0' || text[0] == '\177')
         return 1; /* becomes '?' */
     if (size > 1)
         return size < 4 ? 6 : 12;
     if (memchr("\"\\\b\f\n\r\t", text[0], 7))
         return 2;
-    return (unsigned char)text[0] < 0x20 || text[0] == 0x7F ? 6 : 1;
+    return (unsigned char)text[0] < 0x20 ? 6 : 1;
 }
 
 /* Longest beginning of text that takes at most `limit`. */

@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 
-#define FIELD_TIME_MAX 40
+#define FIELD_TIME_MAX 64
 
 /* Bytes that text[len] takes in a document, without its quotes. */
 size_t field_size(const char *text, size_t len);

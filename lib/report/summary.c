@@ -255,6 +255,7 @@ static void put_job(struct writer *writer, struct json *root)
     const struct plan *plan = writer->summary->plan;
     const struct plan_job *job = &plan->job;
     bool init = plan->mode == PLAN_INIT;
+    int port = writer->summary->outcome->master_port;
     struct json *object = json_new_object();
     size_t limit = writer->limits->names;
 
@@ -266,8 +267,8 @@ static void put_job(struct writer *writer, struct json *root)
     if (job->master_addr && !init)
         note_cut(writer, SHRINK_JOB,
                  limit > 0 && field_text(object, "master_addr", job->master_addr, limit));
-    if (job->master_port > 0 && !init && limit > 0)
-        json_put_int(object, "master_port", job->master_port);
+    if (port > 0 && !init && limit > 0)
+        json_put_int(object, "master_port", port);
     json_put(root, "job", object);
 }
 

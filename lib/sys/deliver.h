@@ -15,11 +15,11 @@
 #define DELIVER_LOG_MAX 4096
 
 struct deliver {
-    int log_fd;                   /* termination log; -1: none */
+    int log_fd;                    /* termination log; -1: none */
     char written[DELIVER_LOG_MAX]; /* what we last wrote there: anything else is somebody else's */
     size_t written_len;
-    int summary_dir;              /* directory of the summary file; -1: none */
-    const char *summary_name;     /* last part of its path; the plan's memory */
+    int summary_dir;          /* directory of the summary file; -1: none */
+    const char *summary_name; /* last part of its path; the plan's memory */
 };
 
 /*

@@ -17,7 +17,7 @@
 
 #define EVENTS_AT_ONCE 64
 #define ERROR_FILE_MAX 65536
-#define FLUSH_NS 1000000000LL /* how long the end waits for a reader that does not read */
+#define FLUSH_NS       1000000000LL /* how long the end waits for a reader that does not read */
 
 int64_t loop_now(const struct loop *loop)
 {
@@ -105,7 +105,8 @@ static void note_unreaped(void *context, const struct descendant *process)
     *entry = (struct outcome_unreaped){.pid = process->pid,
                                        .rank = -1,
                                        .state = process->state,
-                                       .live_threads = process->state == 'Z' && process->threads > 1};
+                                       .live_threads = process->state == 'Z' &&
+                                                       process->threads > 1};
     memcpy(entry->name, process->name, sizeof(entry->name));
     descendants_wchan(process->pid, entry->wchan, sizeof(entry->wchan));
     for (int i = 0; i < outcome->count; i++) {
@@ -195,6 +196,7 @@ int loop_init(struct loop *loop, const struct plan *plan, struct err *err)
         publish_init(&loop->publish, plan, &loop->outcome, err) < 0 ||
         prepare_all(plan, &loop->prepared, err) < 0)
         return -1;
+    loop->outcome.master_port = loop->prepared.port;
     fsm_init(&loop->fsm, &config, loop->fsm_ranks, plan->job.nproc);
     return 0;
 }

@@ -28,7 +28,7 @@ struct loop;
 struct loop_rank {
     struct source status; /* tells a failed start; end of file: the program runs */
     struct loop *loop;
-    bool group_told;      /* its orphaned group has been told to end */
+    bool group_told; /* its orphaned group has been told to end */
 };
 
 struct loop {
@@ -44,6 +44,7 @@ struct loop {
     struct loop_rank *ranks;
     struct source signals;
     int epoll_fd;
+    bool terminal;     /* the one leader has been given our terminal */
     int stop_signal;   /* what the drain tells ranks: the signal that came, or SIGTERM */
     int64_t oom_kills; /* of the cgroup when we started; -1: no counter */
     char *error_text;  /* room for one error file */

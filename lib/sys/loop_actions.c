@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "sys/loop_parts.h"
 #include "sys/spawn.h"
+#include "sys/terminal.h"
 
 static bool alive(const struct loop *loop, int local_rank)
 {
@@ -126,7 +127,7 @@ static void spawn_one(struct loop *loop, int local_rank, int64_t now)
                                     .prepared = &loop->prepared,
                                     .workdir = loop->plan->workdir,
                                     .stdio = {-1, -1, -1},
-                                    .terminal = loop->plan->output.terminal,
+                                    .terminal = loop->terminal,
                                     .die_with_parent = !loop->plan->is_init};
     struct loop_rank *rank = &loop->ranks[local_rank];
     struct err err = ERR_INIT;
@@ -159,6 +160,7 @@ static void spawn_one(struct loop *loop, int local_rank, int64_t now)
  */
 static void spawn_all(struct loop *loop)
 {
+    loop->terminal = loop->plan->output.terminal && terminal_ours();
     for (int i = 0; i < loop->outcome.count; i++) {
         if (loop->fsm.state == FSM_RUNNING) {
             spawn_one(loop, i, loop_now(loop));
@@ -175,28 +177,16 @@ static void spawn_all(struct loop *loop)
 void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns)
 {
     switch (action->kind) {
-    case FSM_SPAWN_ALL:
-        spawn_all(loop);
-        break;
+    case FSM_SPAWN_ALL: spawn_all(loop); break;
     case FSM_TERM_LEADERS:
         loop->stop_signal = SIGTERM;
         end_leaders(loop, SIGTERM, loop->plan->stop.group, now_ns);
         break;
-    case FSM_KILL_LEADERS:
-        kill_leaders(loop, now_ns);
-        break;
-    case FSM_STOP_GROUP:
-        tell_group(loop, action->rank, loop->stop_signal);
-        break;
-    case FSM_TERM_GROUP:
-        tell_group(loop, action->rank, SIGTERM);
-        break;
-    case FSM_KILL_GROUP:
-        kill_group(loop, action->rank);
-        break;
-    case FSM_TERM_REST:
-        signal_rest_all(loop, SIGTERM);
-        break;
+    case FSM_KILL_LEADERS: kill_leaders(loop, now_ns); break;
+    case FSM_STOP_GROUP: tell_group(loop, action->rank, loop->stop_signal); break;
+    case FSM_TERM_GROUP: tell_group(loop, action->rank, SIGTERM); break;
+    case FSM_KILL_GROUP: kill_group(loop, action->rank); break;
+    case FSM_TERM_REST: signal_rest_all(loop, SIGTERM); break;
     case FSM_KILL_REST:
         end_leaders(loop, SIGKILL, false, now_ns);
         signal_rest_all(loop, SIGKILL);

@@ -13,9 +13,10 @@
 #include "sys/loop_parts.h"
 #include "sys/reap.h"
 #include "sys/spawn.h"
+#include "sys/terminal.h"
 
 #define ERROR_FILE_MAX 65536
-#define STOP_AGAIN_NS 1000000000LL
+#define STOP_AGAIN_NS  1000000000LL
 
 static int rank_of_pid(const struct loop *loop, pid_t pid)
 {
@@ -151,11 +152,26 @@ static void note_oom(struct loop *loop, struct outcome_rank *rank, int status)
     loop->outcome.oom_kills = (uint64_t)(now - loop->oom_kills);
 }
 
+/*
+ * The shell that started us must see its job stop when the one leader on the terminal does. PID 1
+ * has no such shell.
+ */
+static void follow_stop(const struct loop *loop)
+{
+    const struct outcome_rank *leader = &loop->outcome.ranks[0];
+
+    if (loop->terminal && !loop->plan->is_init && leader->state == RANK_ALIVE &&
+        reap_stopped(leader->pid))
+        terminal_suspend(leader->pid);
+}
+
 static void leader_ended(struct loop *loop, int local_rank, int status, int64_t now)
 {
     struct outcome_rank *rank = &loop->outcome.ranks[local_rank];
     enum fsm_event_kind kind = FSM_RANK_OK;
 
+    if (loop->terminal)
+        terminal_take_back(rank->pid);
     relay_rank_ended(&loop->relay, local_rank, now);
     read_status(loop, local_rank, now);
     if (rank->state == RANK_START_FAILED)
@@ -190,6 +206,7 @@ void loop_reap(struct loop *loop, int64_t now_ns)
 {
     pid_t pid;
 
+    follow_stop(loop);
     while ((pid = reap_peek()) > 0) {
         int local_rank = rank_of_pid(loop, pid);
         struct rusage usage;

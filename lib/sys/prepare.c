@@ -14,7 +14,7 @@
 #include "sys/rendezvous.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-#define SCRIPT_HEAD 256
+#define SCRIPT_HEAD  256
 
 /* Fills paths with where program may be: itself, or every place of PATH in order. */
 static void find_paths(const char *program, const char *path_variable, struct strvec *paths)
@@ -83,7 +83,8 @@ static int make_error_file(const struct prepared *prepared, int local_rank,
     len = snprintf(rank->error_path, sizeof(rank->error_path), "%s/error.json", dir);
     if (len < 0 || (size_t)len >= sizeof(rank->error_path))
         return -1;
-    rank->error_fd = open(rank->error_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    rank->error_fd = open(rank->error_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                          0600);
     return rank->error_fd < 0 ? -1 : 0;
 }
 
@@ -132,7 +133,8 @@ static int make_error_files(const struct plan *plan, struct prepared *prepared, 
     prepared->keep_run_dir = plan->log_dir_stated;
     if (!make_run_dir(base, plan->log_dir_stated ? plan->job.id : "rankinit", prepared->run_dir)) {
         if (plan->log_dir_stated)
-            return err_set_errno(err, ERR_SPEC, errno, "--log-dir: cannot make a folder in %s", base);
+            return err_set_errno(err, ERR_SPEC, errno, "--log-dir: cannot make a folder in %s",
+                                 base);
         log_info("no error files: cannot make a folder in %s", base);
         prepared->run_dir[0] = '\0';
         return 0;
@@ -209,7 +211,8 @@ static void remove_rank_dir(int dir_fd, int local_rank)
 
     snprintf(name, sizeof(name), "%d", local_rank);
     {
-        CLEANUP_FD int rank_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        CLEANUP_FD int rank_fd = openat(dir_fd, name,
+                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
         if (rank_fd >= 0)
             unlinkat(rank_fd, "error.json", 0);
@@ -221,12 +224,13 @@ void prepare_clean(struct prepared *prepared)
 {
     if (!prepared->run_dir[0] || prepared->keep_run_dir)
         return;
-    CLEANUP_FD int run_fd = open(prepared->run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    CLEANUP_FD int run_fd = open(prepared->run_dir,
+                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (run_fd < 0)
         return;
     {
-        CLEANUP_FD int attempt_fd =
-            openat(run_fd, "attempt_0", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        CLEANUP_FD int attempt_fd = openat(run_fd, "attempt_0",
+                                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
         for (int i = 0; attempt_fd >= 0 && i < prepared->count; i++)
             remove_rank_dir(attempt_fd, i);

@@ -26,12 +26,12 @@ struct prepared_rank {
 struct prepared {
     int count;
     struct prepared_rank *ranks;
-    int port;              /* the rendezvous port of this run */
-    int port_fd;           /* holds it; -1 if a stated one is used */
-    int null_fd;           /* /dev/null for ranks without stdin; -1 if there is none */
+    int port;               /* the rendezvous port of this run */
+    int port_fd;            /* holds it; -1 if a stated one is used */
+    int null_fd;            /* /dev/null for ranks without stdin; -1 if there is none */
     char run_dir[PATH_MAX]; /* where the error files are; empty: none */
-    bool keep_run_dir;     /* --log-dir: it is the user's */
-    struct rlimit nofile;  /* as inherited: given back to ranks */
+    bool keep_run_dir;      /* --log-dir: it is the user's */
+    struct rlimit nofile;   /* as inherited: given back to ranks */
 };
 
 /*

@@ -16,6 +16,14 @@ pid_t reap_peek(void)
     return info.si_pid;
 }
 
+bool reap_stopped(pid_t pid)
+{
+    siginfo_t info;
+
+    memset(&info, 0, sizeof(info));
+    return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid;
+}
+
 bool reap_take(pid_t pid, int *ret_status, struct rusage *ret_usage)
 {
     pid_t taken;

@@ -32,11 +32,12 @@ static void pump(struct relay_stream *stream, int turns, int64_t now_ns)
     struct console *console = stream->console;
 
     for (int i = 0; i < turns && !stream->ended; i++) {
-        size_t room = RELAY_RING - stream->len;
         size_t got = relay_read(stream, now_ns);
+        bool filled = stream->len == stream->size;
 
         relay_turn(stream, now_ns);
-        if (got < room || room == 0 || console->crowded)
+        relay_give_back(stream);
+        if (got == 0 || !filled || console->crowded)
             break;
     }
     if (console->crowded && !stalled(console))
@@ -121,9 +122,9 @@ static int reserve_rings(struct relay *relay, const struct plan_output *output, 
     size_t per_rank = (size_t)output->capture_out + (size_t)output->capture_err;
     char *ring;
 
-    relay->rings_size = (size_t)relay->count / 2 * per_rank * RELAY_RING;
-    if (relay->rings_size == 0)
+    if (per_rank == 0)
         return 0;
+    relay->rings_size = (size_t)relay->count / 2 * per_rank * RELAY_RING + RELAY_BULK;
     ring = mmap(NULL, relay->rings_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
                 0);
     if (ring == MAP_FAILED)
@@ -133,9 +134,11 @@ static int reserve_rings(struct relay *relay, const struct plan_output *output, 
     for (int i = 0; i < relay->count; i++) {
         if (!(i % 2 == 0 ? output->capture_out : output->capture_err))
             continue;
-        relay->streams[i].ring = ring;
+        relay->streams[i].ring = relay->streams[i].buffer = ring;
+        relay->streams[i].size = RELAY_RING;
         ring += RELAY_RING;
     }
+    relay->bulk = ring;
     if (pipe2(relay->scratch, O_CLOEXEC | O_NONBLOCK) < 0)
         return err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe");
     return 0;
@@ -187,7 +190,7 @@ int relay_init(struct relay *relay, const struct plan *plan, struct outcome *out
 static void renew(struct relay_stream *stream)
 {
     struct console *console = stream->console;
-    bool unfinished = stream->len > 0 && stream->ring[stream->start + stream->len - 1] != '\n';
+    bool unfinished = stream->len > 0 && stream->buffer[stream->start + stream->len - 1] != '\n';
 
     if (stream->len == 0 && console->line_owner == stream)
         console->line_owner = stream->relay;
@@ -284,7 +287,7 @@ static bool drain(struct relay *relay, struct console *console)
     for (int i = 0; i < relay->count; i++) {
         struct relay_stream *stream = &relay->streams[i];
 
-        if (stream->console == console && stream->len < RELAY_RING &&
+        if (stream->console == console && stream->len < stream->size &&
             relay_read(stream, relay->now_ns) == 0)
             relay_end_stream(stream, relay->now_ns);
     }

@@ -4,7 +4,9 @@
  * rank's evidence on the way. Layer: sys.
  *
  * Back-pressure: when the console stalls, rings fill and pipes are no longer
- * read; signals, deadlines and the verdict never wait for it. A line longer
+ * read; signals, deadlines and the verdict never wait for it. While it does not
+ * stall, one large buffer goes from stream to stream, so that much output needs
+ * few system calls. A line longer
  * than the ring goes out in pieces that no other rank's line interrupts. An
  * unfinished line is passed on after RELAY_PARTIAL_NS of silence (a prompt must
  * be seen) and closed with a newline before another rank's line. A line that is
@@ -41,6 +43,7 @@
 #include "sys/source.h"
 
 #define RELAY_RING       8192
+#define RELAY_BULK       65536
 #define RELAY_PARTIAL_NS 200000000LL
 #define RELAY_REDRAWN_NS 1000000000LL
 
@@ -53,7 +56,9 @@ struct relay_stream {
     enum evidence_stream which;
     int local_rank;
     char *ring;         /* [RELAY_RING]; NULL: not captured */
-    size_t start, len;  /* what waits for the console */
+    char *buffer;       /* the ring, or the relay's bulk while it is lent to this stream */
+    size_t size;        /* of buffer */
+    size_t start, len;  /* of what waits for the console in buffer */
     size_t lines;       /* of it, up to the last newline */
     size_t seam;        /* of it, what an earlier attempt has left: ends its line */
     size_t prefix_done; /* of the prefix of the line that is being written */
@@ -88,10 +93,12 @@ struct relay {
     struct relay_rank *ranks;
     struct relay_stream *streams; /* [count]: two per rank, stdout first */
     int count;
-    char *rings; /* memory of all rings */
+    char *rings; /* memory of all rings and of the bulk */
     size_t rings_size;
-    int scratch[2];  /* pipe for looking at unread bytes */
-    int next;        /* whose turn it is: fairness */
+    char *bulk;                          /* [RELAY_BULK] */
+    const struct relay_stream *borrower; /* who has the bulk now; NULL: nobody */
+    int scratch[2];                      /* pipe for looking at unread bytes */
+    int next;                            /* whose turn it is: fairness */
     bool cause_seen; /* a living rank's evidence has changed; the loop resets it */
 };
 
@@ -138,7 +145,10 @@ void relay_release(struct relay *relay);
  * Between the parts of the relay; nobody else's.
  */
 
-/* Reads once what there is room for (relay_read.c); returns the bytes read. Ends at end of file. */
+/*
+ * Reads once what there is room for, the bulk's if that is free (relay_read.c); returns the bytes
+ * read. Ends at end of file.
+ */
 size_t relay_read(struct relay_stream *stream, int64_t now_ns);
 
 /* Shows evidence what the pipe holds without taking it out (relay_read.c). */
@@ -153,7 +163,10 @@ void relay_watch_stream(struct relay_stream *stream);
 /* The console's reader has left: ends its streams and forgets what waits (relay_read.c). */
 void relay_end_console(struct relay *relay, struct console *console, int64_t now_ns);
 
-/* Writes what this stream may write now: at most its ring (relay_write.c). */
+/* Gives the bulk back if what waits fits in the ring (relay_read.c). */
+void relay_give_back(struct relay_stream *stream);
+
+/* Writes what this stream may write now: at most its buffer (relay_write.c). */
 void relay_turn(struct relay_stream *stream, int64_t now_ns);
 
 /* Gives turns to all streams of a console, as long as it takes anything (relay_write.c). */

@@ -65,7 +65,7 @@ static size_t unread(const struct relay_stream *stream)
 /* Notes what the fresh bytes, the last of the ring, mean for its lines. */
 static void note_input(struct relay_stream *stream, size_t fresh, int64_t now_ns)
 {
-    const char *bytes = stream->ring + stream->start + stream->len - fresh;
+    const char *bytes = stream->buffer + stream->start + stream->len - fresh;
     const char *newline = memrchr(bytes, '\n', fresh);
     size_t tail = newline ? (size_t)(bytes + fresh - newline) - 1 : fresh;
 
@@ -80,26 +80,52 @@ static void note_input(struct relay_stream *stream, size_t fresh, int64_t now_ns
     stream->last_input_ns = now_ns;
 }
 
-/* Moves what waits to the front: it is half a line, unless the console stalls. */
+/* The bulk is for those who can pass on at once what they read. */
+static bool may_borrow(const struct relay_stream *stream)
+{
+    const struct console *console = stream->console;
+
+    return !stream->relay->borrower && console->source.events == 0 && !console->crowded &&
+           (!console->line_owner || console->line_owner == stream);
+}
+
+/* Moves what waits, mostly half a line, to the front of the buffer; returns where there is room. */
 static char *make_room(struct relay_stream *stream)
 {
-    if (stream->start > 0 && stream->len > 0)
-        memmove(stream->ring, stream->ring + stream->start, stream->len);
+    char *waiting = stream->buffer + stream->start;
+
+    if (may_borrow(stream)) {
+        stream->relay->borrower = stream;
+        stream->buffer = stream->relay->bulk;
+        stream->size = RELAY_BULK;
+    }
+    if (waiting != stream->buffer && stream->len > 0)
+        memmove(stream->buffer, waiting, stream->len);
     stream->start = 0;
-    return stream->ring + stream->len;
+    return stream->buffer + stream->len;
+}
+
+void relay_give_back(struct relay_stream *stream)
+{
+    if (stream->relay->borrower != stream || stream->len > RELAY_RING)
+        return;
+    memcpy(stream->ring, stream->buffer + stream->start, stream->len);
+    stream->start = 0;
+    stream->buffer = stream->ring;
+    stream->size = RELAY_RING;
+    stream->relay->borrower = NULL;
 }
 
 size_t relay_read(struct relay_stream *stream, int64_t now_ns)
 {
-    size_t room = RELAY_RING - stream->len;
     ssize_t count;
     char *fresh;
 
-    if (stream->ended || room == 0)
+    if (stream->ended || stream->len == stream->size)
         return 0;
     fresh = make_room(stream);
     do
-        count = read(stream->source.fd, fresh, room);
+        count = read(stream->source.fd, fresh, stream->size - stream->len);
     while (count < 0 && errno == EINTR);
     if (count > 0) {
         stream->len += (size_t)count;
@@ -107,11 +133,13 @@ size_t relay_read(struct relay_stream *stream, int64_t now_ns)
         show(stream, fresh, (size_t)count, now_ns);
     } else if (count == 0 || errno != EAGAIN) {
         relay_end_stream(stream, now_ns);
-        return 0;
     }
     if (rank_of(stream)->ended && !stream->shown && unread(stream) == 0)
         note_shown(stream, now_ns);
-    return count > 0 ? (size_t)count : 0;
+    if (count > 0)
+        return (size_t)count;
+    relay_give_back(stream);
+    return 0;
 }
 
 void relay_show_unread(struct relay_stream *stream, int64_t now_ns)
@@ -150,7 +178,7 @@ void relay_watch_stream(struct relay_stream *stream)
 {
     if (!stream->ended)
         source_watch(stream->relay->epoll_fd, &stream->source,
-                     stream->len < RELAY_RING ? EPOLLIN : 0);
+                     stream->len < stream->size ? EPOLLIN : 0);
 }
 
 /* What a rank said last counts also when nobody hears it any more. */
@@ -176,6 +204,7 @@ void relay_end_console(struct relay *relay, struct console *console, int64_t now
         if (stream->console != console)
             continue;
         stream->start = stream->len = stream->lines = stream->seam = 0;
+        relay_give_back(stream);
         if (!stream->ended) {
             show_last(stream, now_ns);
             relay_end_stream(stream, now_ns);

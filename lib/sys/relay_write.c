@@ -23,7 +23,7 @@ void relay_note_deadline(struct relay *relay, int64_t deadline_ns)
         relay->deadline_ns = deadline_ns;
 }
 
-/* When the unfinished line in the ring is passed on. */
+/* When the unfinished line in the buffer is passed on. */
 static int64_t partial_due(const struct relay_stream *stream)
 {
     int64_t since = stream->redrawn ? stream->line_ns : stream->last_input_ns;
@@ -112,7 +112,7 @@ static size_t line_length(const char *bytes, size_t len)
     return newline ? (size_t)(newline - bytes) + 1 : len;
 }
 
-/* How much of the ring may go out: whole lines, and the rest when there is a reason. */
+/* How much of the buffer may go out: whole lines, and the rest when there is a reason. */
 static size_t ready_bytes(const struct relay_stream *stream, int64_t now_ns)
 {
     if (stream->seam > 0)
@@ -121,10 +121,10 @@ static size_t ready_bytes(const struct relay_stream *stream, int64_t now_ns)
         return stream->len;
     /* Whoever was cut short in a line only ends that line while others wait. */
     if (stream->lines > 0 && stream->console->line_owner == stream && stream->console->crowded)
-        return line_length(stream->ring + stream->start, stream->lines);
+        return line_length(stream->buffer + stream->start, stream->lines);
     if (stream->lines > 0)
         return stream->lines;
-    if (stream->len == RELAY_RING || stream->console->line_owner == stream ||
+    if (stream->len == stream->size || stream->console->line_owner == stream ||
         now_ns >= partial_due(stream))
         return stream->len;
     return 0;
@@ -145,11 +145,11 @@ static struct relay_prefix *prefix_now(struct relay_stream *stream)
     return prefix;
 }
 
-/* The next pieces of at most `left` bytes of the ring, each line after its prefix. */
+/* The next pieces of at most `left` bytes of the buffer, each line after its prefix. */
 static int gather(const struct relay_stream *stream, struct relay_prefix *prefix, size_t left,
                   struct iovec pieces[CONSOLE_PIECES])
 {
-    char *at = stream->ring + stream->start;
+    char *at = stream->buffer + stream->start;
     size_t done = stream->prefix_done;
     int count = 0;
 
@@ -171,12 +171,12 @@ static size_t less(size_t value, size_t by)
     return value > by ? value - by : 0;
 }
 
-/* Takes bytes that are out from the ring: one line or a part of it, or anything without prefix. */
+/* Takes bytes that are out from the buffer: one line or a part of it, or anything without prefix. */
 static void drop(struct relay_stream *stream, size_t len)
 {
     struct console *console = stream->console;
     bool in_seam = stream->seam > 0;
-    bool closed = stream->ring[stream->start + len - 1] == '\n';
+    bool closed = stream->buffer[stream->start + len - 1] == '\n';
 
     stream->start += len;
     stream->len -= len;
@@ -191,7 +191,7 @@ static void drop(struct relay_stream *stream, size_t len)
     }
 }
 
-/* Notes that `written` bytes of what was gathered are out; returns how many came from the ring. */
+/* Notes that `written` bytes of what was gathered are out; returns how many came from the buffer. */
 static size_t consume(struct relay_stream *stream, size_t prefix_len, size_t written,
                       int64_t now_ns)
 {
@@ -211,7 +211,7 @@ static size_t consume(struct relay_stream *stream, size_t prefix_len, size_t wri
         } else {
             len = written;
             if (prefix_len > 0)
-                len = line_length(stream->ring + stream->start, written);
+                len = line_length(stream->buffer + stream->start, written);
             drop(stream, len);
         }
         written -= len;
@@ -227,7 +227,7 @@ static void tell_failed(struct console *console)
     log_notice("output cannot be written and is lost: %s", strerror(console->failed));
 }
 
-/* Writes `left` bytes of the ring or as much of them as the console takes. */
+/* Writes `left` bytes of the buffer or as much of them as the console takes. */
 static void write_out(struct relay_stream *stream, size_t left, int64_t now_ns)
 {
     struct relay *relay = stream->relay;
@@ -289,6 +289,7 @@ static bool give_turns(struct relay *relay, struct console *console, int64_t now
         if (stream->console != console || before == 0)
             continue;
         relay_turn(stream, now_ns);
+        relay_give_back(stream);
         any |= stream->len != before;
     }
     return any;

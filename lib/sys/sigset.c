@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define KERNEL_SIGSET_BYTES 8
-#define LAST_SIGNAL 64
+#define LAST_SIGNAL         64
 
 /* struct sigaction as the kernel knows it; with SIG_DFL no field but the zeros matters. */
 struct kernel_action {

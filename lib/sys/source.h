@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 struct source {
-    int fd;              /* -1: not open */
-    uint32_t events;     /* what epoll watches now; 0: not watched */
+    int fd;          /* -1: not open */
+    uint32_t events; /* what epoll watches now; 0: not watched */
     void (*ready)(struct source *source, uint32_t events, int64_t now_ns);
 };
 

@@ -17,9 +17,9 @@
 struct spawn_request {
     const struct prepared_rank *program;
     const struct prepared *prepared;
-    const char *workdir; /* NULL: stay */
-    int stdio[3];        /* descriptors to become 0, 1, 2; -1: as inherited */
-    bool terminal;       /* take the controlling terminal, best effort */
+    const char *workdir;  /* NULL: stay */
+    int stdio[3];         /* descriptors to become 0, 1, 2; -1: as inherited */
+    bool terminal;        /* take the controlling terminal, best effort */
     bool die_with_parent; /* PR_SET_PDEATHSIG SIGKILL; not when we are PID 1 */
 };
 

@@ -64,6 +64,13 @@ TAP_UNUSED static void fixture_free(struct fixture *f)
     strvec_release(&f->words);
 }
 
+/* Frees it and starts anew. */
+TAP_UNUSED static void fixture_again(struct fixture *f)
+{
+    fixture_free(f);
+    *f = fixture_new();
+}
+
 /* Gives the machine n accessible GPUs with UUIDs GPU-00.., GPU-01.., ... */
 TAP_UNUSED static void fixture_gpus(struct fixture *f, int n)
 {
@@ -71,10 +78,11 @@ TAP_UNUSED static void fixture_gpus(struct fixture *f, int n)
     f->facts.nvidia_driver = true;
     for (int i = 0; i < n; i++) {
         struct facts_device *device = &f->facts.devices[i];
+        struct buf uuid = BUF_OVER(device->uuid), bus_id = BUF_OVER(device->bus_id);
 
         *device = (struct facts_device){.minor = i, .accessible = true, .numa_node = -1};
-        snprintf(device->uuid, sizeof(device->uuid), "GPU-%02d8f1c-aaaa", i);
-        snprintf(device->bus_id, sizeof(device->bus_id), "0000:%02x:00.0", i);
+        buf_addf(&uuid, "GPU-%02d8f1c-aaaa", i);
+        buf_addf(&bus_id, "0000:%02d:00.0", i);
     }
 }
 
@@ -94,7 +102,7 @@ TAP_UNUSED static int fixture_spec(struct fixture *f, enum option_id id, const c
     char origin[128];
 
     snprintf(origin, sizeof(origin), "spec.yaml: %s", option_rows[id].spec_key);
-    return settings_offer(&f->settings, id, SOURCE_SPEC, origin, text, &f->err);
+    return settings_offer(&f->settings, id, &(struct setting){SOURCE_SPEC, text, origin}, &f->err);
 }
 
 /* Reads environment and command line and resolves the plan; -1 with f->err. */

@@ -191,18 +191,25 @@ TAP_UNUSED static struct relay_stream *rig_stream(struct rig *rig, int rank, int
     return &rig->relay.streams[2 * rank + which];
 }
 
-/* Fills the pipe of a console, so that nothing more can be written; returns the bytes. */
-TAP_UNUSED static size_t rig_stall(struct rig *rig, struct console *console, int size)
+/*
+ * Fills the pipe of a console (0: stdout) so that nothing more can be written, and lets the relay
+ * find that out by the line "stalled" of rank 0; returns the bytes that filled it.
+ */
+TAP_UNUSED static size_t rig_stall(struct rig *rig, int which)
 {
     static const char dots[4096] = {0};
+    static const char line[] = "stalled\n";
+    const struct console *console = which == 0 ? rig->relay.out : rig->relay.err;
     size_t filled = 0;
     ssize_t count;
 
-    fcntl(console->source.fd, F_SETPIPE_SZ, size);
+    fcntl(console->source.fd, F_SETPIPE_SZ, 4096);
     while ((count = write(console->source.fd, dots, sizeof(dots))) > 0)
         filled += (size_t)count;
     tap_eq_int(errno, EAGAIN);
-    (void)rig;
+    rig_write(rig, 0, which, line);
+    rig_step(rig, 0);
+    tap_eq_uint(console->source.events, EPOLLOUT);
     return filled;
 }
 

@@ -121,7 +121,8 @@ static const char *narrowed(int gpus, const char *inherited, const char *list)
     struct buf out = BUF_OVER(room);
 
     fixture_gpus(&f, gpus);
-    settings_offer(&f.settings, OPT_DEVICES, SOURCE_FLAG, "--devices", list, &f.err);
+    settings_offer(&f.settings, OPT_DEVICES, &(struct setting){SOURCE_FLAG, list, "--devices"},
+                   &f.err);
     buf_adds(&out, pool(&f, inherited));
     fixture_free(&f);
     return room;
@@ -158,7 +159,7 @@ static const char *settled(struct fixture *f, const char *inherited, const char 
         strvec_pushf(&f->env, "CUDA_VISIBLE_DEVICES=%s", inherited);
     if (options_parse(strvec_texts(&f->words), &f->settings, &program, &f->err) < 0 ||
         devices_find(&f->settings, &f->facts, strvec_texts(&f->env), &devices, &f->err) < 0 ||
-        devices_settle(&devices, &f->settings, nproc, false, &f->plan.notices, &f->err) < 0) {
+        devices_settle(&devices, &f->settings, nproc, &f->plan.notices, &f->err) < 0) {
         buf_addf(&out, "!%d %s", exitcode_of_kind(f->err.kind), f->err.message);
     } else {
         buf_addf(&out, "%s%s", devices.set_variable ? "set" : "left",
@@ -176,37 +177,36 @@ TEST(modes_give_ranks_their_devices)
 {
     static const struct {
         int gpus;
-        const char *inherited, *line;
         int nproc;
-        const char *want;
+        const char *inherited, *line, *want;
     } rows[] = {
-        {4, NULL, "", 4, "left 0,1,2,3;0,1,2,3;0,1,2,3;0,1,2,3"},
-        {4, "3,1", "", 2, "left 3,1;3,1"},
-        {4, NULL, "--device-mode isolated", 4, "set order 0;1;2;3"},
-        {4, "3,1", "--device-mode isolated", 2, "set order 3;1"},
-        {4, "GPU-03,GPU-01", "--device-mode isolated", 2, "set GPU-03;GPU-01"},
-        {4, NULL, "--device-mode isolated-keep-rank", 2, "set order 0;1"},
-        {4, NULL, "--virtual-local-rank", 2, "set order 0;1"},
-        {4, NULL, "--gpus-per-rank 2", 2, "set order 0,1;2,3"},
-        {4, "MIG-1,MIG-2", "", 2, "set MIG-1;MIG-2"},
-        {4, NULL, "--devices 2-3", 2, "set order 2,3;2,3"},
-        {4, NULL, "--device-mode none", 8, "set ;;;;;;;"},
-        {0, NULL, "", 3, "left ;;"},
-        {4, "-1", "", 2, "left ;"},
-        {2, NULL, "--device-share", 4, "left 0,1;0,1;0,1;0,1"},
-        {2, NULL, "--device-share --device-mode isolated", 4, "set order 0;1;0;1"},
-        {2, NULL, "", 4, "!78 4 rank(s) with 1 device(s) each need 4, /dev/nvidia* shows 2"},
-        {4, NULL, "--gpus-per-rank 3", 2, "!78 2 rank(s) with 3 device(s) each need 6"},
-        {2, NULL, "--gpus-per-rank 3 --device-share", 1, "!78 1 rank(s) with 3"},
-        {0, NULL, "--device-mode isolated", 2, "!69 --device-mode asks for devices, but there is"},
-        {0, NULL, "--devices 0", 1, "!69 --devices asks for devices"},
-        {0, NULL, "--nproc-per-node gpu", 1, "!69 --nproc-per-node asks for devices"},
-        {0, NULL, "--gpus-per-rank 1", 1, "!69 --gpus-per-rank asks for devices"},
-        {4, "", "--virtual-local-rank", 1,
+        {4, 4, NULL, "", "left 0,1,2,3;0,1,2,3;0,1,2,3;0,1,2,3"},
+        {4, 2, "3,1", "", "left 3,1;3,1"},
+        {4, 4, NULL, "--device-mode isolated", "set order 0;1;2;3"},
+        {4, 2, "3,1", "--device-mode isolated", "set order 3;1"},
+        {4, 2, "GPU-03,GPU-01", "--device-mode isolated", "set GPU-03;GPU-01"},
+        {4, 2, NULL, "--device-mode isolated-keep-rank", "set order 0;1"},
+        {4, 2, NULL, "--virtual-local-rank", "set order 0;1"},
+        {4, 2, NULL, "--gpus-per-rank 2", "set order 0,1;2,3"},
+        {4, 2, "MIG-1,MIG-2", "", "set MIG-1;MIG-2"},
+        {4, 2, NULL, "--devices 2-3", "set order 2,3;2,3"},
+        {4, 8, NULL, "--device-mode none", "set ;;;;;;;"},
+        {0, 3, NULL, "", "left ;;"},
+        {4, 2, "-1", "", "left ;"},
+        {2, 4, NULL, "--device-share", "left 0,1;0,1;0,1;0,1"},
+        {2, 4, NULL, "--device-share --device-mode isolated", "set order 0;1;0;1"},
+        {2, 4, NULL, "", "!78 4 rank(s) with 1 device(s) each need 4, /dev/nvidia* shows 2"},
+        {4, 2, NULL, "--gpus-per-rank 3", "!78 2 rank(s) with 3 device(s) each need 6"},
+        {2, 1, NULL, "--gpus-per-rank 3 --device-share", "!78 1 rank(s) with 3"},
+        {0, 2, NULL, "--device-mode isolated", "!69 --device-mode asks for devices, but there is"},
+        {0, 1, NULL, "--devices 0", "!69 --devices asks for devices"},
+        {0, 1, NULL, "--nproc-per-node gpu", "!69 --nproc-per-node asks for devices"},
+        {0, 1, NULL, "--gpus-per-rank 1", "!69 --gpus-per-rank asks for devices"},
+        {4, 1, "", "--virtual-local-rank",
          "!69 --virtual-local-rank asks for devices, but CUDA_VIS"},
-        {4, "MIG-1,MIG-2", "--device-mode shared", 2, "!78 --device-mode shared with 2 MIG"},
-        {4, "MIG-1,MIG-2", "--gpus-per-rank 2", 1, "!78 2 devices per rank are asked for"},
-        {4, NULL, "--virtual-local-rank --device-mode shared", 1, "!78 --virtual-local-rank asks"},
+        {4, 2, "MIG-1,MIG-2", "--device-mode shared", "!78 --device-mode shared with 2 MIG"},
+        {4, 1, "MIG-1,MIG-2", "--gpus-per-rank 2", "!78 2 devices per rank are asked for"},
+        {4, 1, NULL, "--virtual-local-rank --device-mode shared", "!78 --virtual-local-rank asks"},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -277,7 +277,8 @@ TEST(torchrun_only_notes_too_few)
     fixture_gpus(&f, 1);
     tap_eq_int(devices_find(&f.settings, &f.facts, env, &devices, &f.err), 0);
     tap_eq_int(devices_nproc(&devices), 1);
-    tap_eq_int(devices_settle(&devices, &f.settings, 2, true, &f.plan.notices, &f.err), 0);
+    devices.lenient = true;
+    tap_eq_int(devices_settle(&devices, &f.settings, 2, &f.plan.notices, &f.err), 0);
     tap_ok(fixture_noticed(&f, "2 ranks, but 1 devices are visible"));
     devices_release(&devices);
     fixture_free(&f);

@@ -146,7 +146,7 @@ TEST(cdi_shows_all_gpus_of_the_host)
         return;
     add_node(&tree, "nvidia6");
     for (int i = 0; i < 8; i++) {
-        snprintf(bus_id, sizeof(bus_id), "0000:%02x:00.0", 0x10 + i);
+        snprintf(bus_id, sizeof(bus_id), "0000:%02x:00.0", 0x10u + (unsigned)i);
         snprintf(uuid, sizeof(uuid), "GPU-0000000%d-0000-0000-0000-000000000000", i);
         add_gpu(&tree, i, bus_id, uuid);
     }

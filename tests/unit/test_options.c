@@ -257,7 +257,8 @@ TEST(counts_start_anew_over_the_environment)
     const char *const *program;
 
     settings_init(&settings);
-    tap_eq_int(settings_offer(&settings, OPT_VERBOSE, SOURCE_TWIN, "RANKINIT_VERBOSE", "5", &err),
+    tap_eq_int(settings_offer(&settings, OPT_VERBOSE,
+                              &(struct setting){SOURCE_TWIN, "5", "RANKINIT_VERBOSE"}, &err),
                0);
     tap_eq_int(options_parse(argv, &settings, &program, &err), OPTIONS_RUN);
     tap_eq_int(settings_int(&settings, OPT_VERBOSE), 1);

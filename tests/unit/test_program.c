@@ -113,6 +113,15 @@ TEST(everything_else_is_left_alone)
         tap_eq_int(KIND(names[i], "train.py"), PROGRAM_OTHER);
 }
 
+TEST(knows_python_files)
+{
+    tap_ok(program_is_python_file("train.py"));
+    tap_ok(program_is_python_file("/lib/torch/distributed/run.py"));
+    tap_ok(!program_is_python_file(".py"));
+    tap_ok(!program_is_python_file("a.py/b"));
+    tap_ok(!program_is_python_file(""));
+}
+
 TEST(knows_launchers)
 {
     tap_ok(program_is_launcher("torchrun"));

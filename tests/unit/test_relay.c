@@ -147,7 +147,7 @@ TEST(turns_are_fair)
     size_t filled, at, run = 0, longest = 0;
 
     rig_init(&rig, 2, NULL, false);
-    filled = rig_stall(&rig, rig.relay.out, 4096);
+    filled = rig_stall(&rig, 0) + strlen("stalled\n");
     for (int i = 0; i < 500; i++) {
         rig_write(&rig, 0, 0, "00000000000000000000000000000000000000000000000000000000000000\n");
         rig_write(&rig, 1, 0, "11111111111111111111111111111111111111111111111111111111111111\n");
@@ -194,7 +194,7 @@ TEST(own_lines_wait_and_are_counted)
     const char *got;
 
     rig_init(&rig, 1, NULL, false);
-    filled = rig_stall(&rig, rig.relay.err, 4096);
+    filled = rig_stall(&rig, 1);
     for (int i = 0; i < 1000; i++)
         log_notice("message %d", i);
     rig_run(&rig);
@@ -252,7 +252,7 @@ TEST(last_words_count_while_the_console_stalls)
     const struct finding *found;
 
     rig_init(&rig, 1, NULL, false);
-    filled = rig_stall(&rig, rig.relay.err, 4096);
+    filled = rig_stall(&rig, 1);
     len = say_much(&rig, said, sizeof(said));
     rig_close_rank(&rig, 0);
     rig_step(&rig, 0);
@@ -262,11 +262,12 @@ TEST(last_words_count_while_the_console_stalls)
         tap_eq_str(found->type, "ValueError");
     tap_eq_uint(rig_stream(&rig, 0, 1)->len, RELAY_RING);
     tap_ok(rig.relay.ranks[0].told);
-    tap_eq_uint(rig.ranks[0].evidence->tail_end, len);
+    tap_eq_uint(rig.ranks[0].evidence->tail_end, strlen("stalled\n") + len);
     rig_run(&rig);
+    filled += strlen("stalled\n");
     tap_eq_uint(rig.text[1].len, filled + len);
     tap_eq_mem(rig.text[1].bytes + filled, said, len);
-    tap_eq_uint(rig.ranks[0].evidence->tail_end, len);
+    tap_eq_uint(rig.ranks[0].evidence->tail_end, strlen("stalled\n") + len);
     tap_ok(rig_stream(&rig, 0, 1)->ended);
     rig_release(&rig);
 }
@@ -280,11 +281,11 @@ TEST(last_words_in_a_large_pipe)
 
     rig_init(&rig, 1, NULL, false);
     tap_ok(fcntl(rig.ends[0][1], F_SETPIPE_SZ, 1 << 20) >= (int)sizeof(said));
-    rig_stall(&rig, rig.relay.err, 4096);
+    rig_stall(&rig, 1);
     len = say_much(&rig, said, sizeof(said));
     relay_rank_ended(&rig.relay, 0, rig.now);
     tap_ok(evidence_finding(rig.ranks[0].evidence, false));
-    tap_eq_uint(rig.ranks[0].evidence->tail_end, len);
+    tap_eq_uint(rig.ranks[0].evidence->tail_end, strlen("stalled\n") + len);
     rig_release(&rig);
 }
 
@@ -337,7 +338,7 @@ TEST(reader_gone_while_stalled)
     char said[61440];
 
     rig_init(&rig, 1, NULL, false);
-    rig_stall(&rig, rig.relay.err, 4096);
+    rig_stall(&rig, 1);
     say_much(&rig, said, sizeof(said));
     rig_step(&rig, 0);
     rig_step(&rig, 0);
@@ -359,8 +360,8 @@ TEST(new_attempt_starts_new_lines)
     rig_write(&rig, 0, 0, "written");
     rig_run(&rig);
     rig_at(&rig, 200);
-    rig_write(&rig, 0, 1, "waiting\nand waiting");
-    filled = rig_stall(&rig, rig.relay.err, 4096);
+    filled = rig_stall(&rig, 1);
+    rig_write(&rig, 0, 1, "and waiting");
     rig_step(&rig, 0);
     rig_close_rank(&rig, 0);
     relay_rank_ended(&rig.relay, 0, rig.now);
@@ -369,7 +370,7 @@ TEST(new_attempt_starts_new_lines)
     rig_write(&rig, 0, 1, "new\n");
     rig_run(&rig);
     tap_eq_str(rig.text[0].bytes, "written\nnew\n");
-    tap_eq_str(rig.text[1].bytes + filled, "waiting\nand waiting\nnew\n");
+    tap_eq_str(rig.text[1].bytes + filled, "stalled\nand waiting\nnew\n");
     rig_release(&rig);
 }
 
@@ -379,8 +380,8 @@ TEST(finish_waits_only_so_long)
     int64_t before = source_clock();
 
     rig_init(&rig, 1, NULL, false);
-    rig_stall(&rig, rig.relay.out, 4096);
-    rig_stall(&rig, rig.relay.err, 4096);
+    rig_stall(&rig, 0);
+    rig_stall(&rig, 1);
     rig_write(&rig, 0, 0, "lost\n");
     rig_write(&rig, 0, 1, "lost\n");
     relay_finish(&rig.relay, source_clock() - rig.relay.epoch_ns + 50 * MS);

@@ -183,7 +183,7 @@ TEST(stalled_reader)
     while (quiet < 3)
         quiet = rig_step(&rig, 20) ? 0 : quiet + 1;
     rig_at(&rig, 200);
-    tap_eq_uint(rig_stream(&rig, 0, 0)->len, RELAY_RING);
+    tap_eq_uint(rig_stream(&rig, 0, 0)->len, rig_stream(&rig, 0, 0)->size);
     tap_eq_uint(rig_stream(&rig, 0, 0)->source.events, 0);
     tap_eq_int(relay_deadline(&rig.relay), INT64_MAX);
     tap_eq_int(waitpid(pid, NULL, WNOHANG), 0);

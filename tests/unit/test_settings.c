@@ -7,7 +7,7 @@ static void offer(struct settings *settings, enum option_id id, enum setting_sou
 {
     struct err err = ERR_INIT;
 
-    tap_eq_int(settings_offer(settings, id, source, origin, text, &err), 0);
+    tap_eq_int(settings_offer(settings, id, &(struct setting){source, text, origin}, &err), 0);
     tap_eq_str(err.message, "");
 }
 
@@ -18,7 +18,7 @@ static void refuse(struct settings *settings, enum option_id id, enum setting_so
     struct setting before = settings->rows[id];
     struct err err = ERR_INIT;
 
-    tap_eq_int(settings_offer(settings, id, source, "here", text, &err), -1);
+    tap_eq_int(settings_offer(settings, id, &(struct setting){source, text, "here"}, &err), -1);
     tap_eq_str(err.message, message);
     tap_eq_int(err.kind, source == SOURCE_FLAG ? ERR_USAGE : ERR_SPEC);
     tap_ok(settings->rows[id].text == before.text);
@@ -151,7 +151,9 @@ TEST(a_long_value_is_cut_in_the_message)
     memset(text, '7', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     settings_init(&settings);
-    tap_eq_int(settings_offer(&settings, OPT_NNODES, SOURCE_FLAG, "--nnodes", text, &err), -1);
+    tap_eq_int(settings_offer(&settings, OPT_NNODES,
+                              &(struct setting){SOURCE_FLAG, text, "--nnodes"}, &err),
+               -1);
     tap_ok(strlen(err.message) < 160);
     tap_has_str(err.message, "is not a number of nodes");
     settings_release(&settings);

@@ -15,7 +15,8 @@ static void read_text(struct reading *ret, const char *text)
 {
     *ret = (struct reading){.err = ERR_INIT};
     settings_init(&ret->settings);
-    ret->result = spec_read(text, strlen(text), "spec.yaml", &ret->settings, &ret->spec, &ret->err);
+    ret->result = spec_read(&(struct spec_source){text, strlen(text), "spec.yaml"}, &ret->settings,
+                            &ret->spec, &ret->err);
 }
 
 static void release(struct reading *reading)
@@ -271,9 +272,11 @@ TEST(refuses_documents_that_are_too_large)
     memset(large, '#', sizeof(large));
     memcpy(large, V, strlen(V));
     settings_init(&settings);
-    tap_eq_int(spec_read(large, sizeof(large), "s", &settings, &spec, &err), -1);
+    tap_eq_int(spec_read(&(struct spec_source){large, sizeof(large), "s"}, &settings, &spec, &err),
+               -1);
     tap_eq_str(err.message, "s: is larger than 1 MiB");
-    tap_eq_int(spec_read(large, sizeof(large) - 1, "s", &settings, &spec, &err), 0);
+    tap_eq_int(
+        spec_read(&(struct spec_source){large, sizeof(large) - 1, "s"}, &settings, &spec, &err), 0);
     spec_release(&spec);
     settings_release(&settings);
 }
@@ -301,8 +304,11 @@ TEST(a_flag_beats_the_spec)
     static const char text[] = V "stop: {grace: 9s}";
 
     settings_init(&settings);
-    tap_eq_int(settings_offer(&settings, OPT_GRACE, SOURCE_FLAG, "--grace", "1s", &err), 0);
-    tap_eq_int(spec_read(text, strlen(text), "s", &settings, &spec, &err), 0);
+    tap_eq_int(
+        settings_offer(&settings, OPT_GRACE, &(struct setting){SOURCE_FLAG, "1s", "--grace"}, &err),
+        0);
+    tap_eq_int(spec_read(&(struct spec_source){text, strlen(text), "s"}, &settings, &spec, &err),
+               0);
     tap_eq_str(settings_text(&settings, OPT_GRACE), "1s");
     spec_release(&spec);
     settings_release(&settings);
@@ -316,8 +322,11 @@ TEST(another_identity_than_the_platforms_is_refused)
     static const char text[] = V "job: {nnodes: 2}";
 
     settings_init(&settings);
-    tap_eq_int(settings_offer(&settings, OPT_NNODES, SOURCE_PLATFORM, "PET_NNODES", "4", &err), 0);
-    tap_eq_int(spec_read(text, strlen(text), "s", &settings, &spec, &err), -1);
+    tap_eq_int(settings_offer(&settings, OPT_NNODES,
+                              &(struct setting){SOURCE_PLATFORM, "4", "PET_NNODES"}, &err),
+               0);
+    tap_eq_int(spec_read(&(struct spec_source){text, strlen(text), "s"}, &settings, &spec, &err),
+               -1);
     tap_eq_str(err.message, "s: job.nnodes says 2 but PET_NNODES says 4: state it in one place");
     settings_release(&settings);
 }

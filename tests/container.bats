@@ -61,8 +61,9 @@ debian_image() {
 }
 
 @test "docker/Dockerfile builds the same image from source" {
-    # shellcheck disable=SC2046 # package names are words
-    debian_image debian $(sed -n '/apt-get install/,/&&/p' "$ROOT/docker/Dockerfile" | sed 1d | tr -d '\\&')
+    wanted=$(sed -n '/apt-get install/,/&&/p' "$ROOT/docker/Dockerfile" | sed 1d | tr -d '\\&')
+    # shellcheck disable=SC2086 # package names are words
+    debian_image debian $wanted
     docker build --network none --build-arg DEBIAN=debian --tag built \
         --file "$ROOT/docker/Dockerfile" "$ROOT"
     run docker run --rm --network none built --version
@@ -189,7 +190,8 @@ NoNewPrivs:	1"
 }
 
 @test "docker run --init: not PID 1, all the same" {
-    box --init -- --nproc-per-node 2 sh -c 'echo "rank $RANK, child of $PPID"; exec tail -f /dev/null'
+    box --init -- --nproc-per-node 2 sh -c '
+        echo "rank $RANK, child of $PPID"; exec tail -f /dev/null'
     box_says 'rank 0, child of'
     box_says 'rank 1, child of'
     docker logs "$BOX" >"$T/out" 2>&1

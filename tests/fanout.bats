@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2154 # run sets stderr
 # bats file_tags=smoke
 # DESIGN's first table: when rankinit fans out. One test a row, or more where a row has several forms.
 # A fake interpreter shows how it was called, so that no test here needs Python.

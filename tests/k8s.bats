@@ -20,14 +20,18 @@ setup() {
 }
 
 # flag NAME: what the container's arguments say for --NAME=VALUE.
-flag() { jq -er --arg flag "--$1=" '.args[] | select(startswith($flag))[($flag | length):]' "$T/container"; }
+flag() {
+    jq -er --arg flag "--$1=" \
+        '.args[] | select(startswith($flag))[($flag | length):]' "$T/container"
+}
 
 # variable NAME: its value in the container's environment.
 variable() { jq -er --arg name "$1" '.env[] | select(.name == $name).value' "$T/container"; }
 
 @test "every folder's kustomization names all its files and nothing else" {
     for folder in "$ROOT"/k8s/*/; do
-        for file in "$folder"*.yaml; do basename "$file"; done | grep -vx kustomization.yaml >"$T/there"
+        for file in "$folder"*.yaml; do basename "$file"; done |
+            grep -vx kustomization.yaml >"$T/there"
         to_json "$folder/kustomization.yaml" | jq -r '.[0].resources[]' | sort >"$T/named"
         assert_eq "$(cat "$T/named")" "$(cat "$T/there")"
         to_json "$folder"*.yaml >/dev/null
@@ -63,10 +67,11 @@ variable() { jq -er --arg name "$1" '.env[] | select(.name == $name).value' "$T/
 
 @test "failure policy: 64 and 78 end the Job, a disruption costs nothing, the rest counts" {
     assert_json "$T/pod" .restartPolicy Never
-    assert_json "$T/job" '.spec.podFailurePolicy.rules | map(.action) | join(" ")' "FailJob Ignore Count"
-    assert_json "$T/job" '.spec.podFailurePolicy.rules[0].onExitCodes | [.operator, .values[]] | join(" ")' "In 64 78"
-    assert_json "$T/job" '.spec.podFailurePolicy.rules[1].onPodConditions[0].type' DisruptionTarget
-    assert_json "$T/job" '[.spec.podFailurePolicy.rules[].onExitCodes.containerName // empty] | unique | join(" ")' \
+    jq .spec.podFailurePolicy.rules "$T/job" >"$T/rules"
+    assert_json "$T/rules" 'map(.action) | join(" ")' "FailJob Ignore Count"
+    assert_json "$T/rules" '.[0].onExitCodes | [.operator, .values[]] | join(" ")' "In 64 78"
+    assert_json "$T/rules" '.[1].onPodConditions[0].type' DisruptionTarget
+    assert_json "$T/rules" '[.[].onExitCodes.containerName // empty] | unique | join(" ")' \
         "$(json_get "$T/container" .name)"
 }
 
@@ -93,7 +98,8 @@ pod() {
     echo "127.0.0.1 localhost $(variable MASTER_ADDR)" >"$T/hosts"
     [ "$(id -u)" = 0 ] || unshare+=(--map-root-user)
     # shellcheck disable=SC2016 # expanded inside
-    run --separate-stderr "${unshare[@]}" sh -c 'mount --bind "$0" /etc/hosts && exec "$@"' "$T/hosts" \
+    run --separate-stderr "${unshare[@]}" \
+        sh -c 'mount --bind "$0" /etc/hosts && exec "$@"' "$T/hosts" \
         env -i PATH=/usr/bin:/bin JOB_COMPLETION_INDEX="$index" "${environment[@]}" \
         "$RANKINIT" "${command[@]:1}" "$@"
 }

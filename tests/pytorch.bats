@@ -36,7 +36,9 @@ assert_cause() {
 }
 
 @test "two ranks train to an accuracy of 0.95, exit 0, verdict succeeded" {
-    torch_box -- --nproc-per-node 2 "$TRAIN"
+    # Without any privilege, as a cluster would run them.
+    torch_box --read-only --user 1000:1000 --cap-drop ALL --security-opt no-new-privileges -- \
+        --nproc-per-node 2 "$TRAIN"
     box_end
     assert_eq "$status" 0
     accuracy=$(sed -n 's/.*test accuracy //p' "$T/out")
@@ -70,7 +72,8 @@ assert_cause() {
         assert_cause "$document" 1 ValueError "no digit in step 5" "$E2E/steps.py" \
             "$(line_of "$E2E/steps.py" 'raise ValueError')"
     done
-    assert_has "$(jq -r .root_cause.traceback "$T/summary")" 'raise ValueError("no digit in step 5")'
+    traceback=$(json_get "$T/summary" .root_cause.traceback)
+    assert_has "$traceback" 'raise ValueError("no digit in step 5")'
 }
 
 @test "rank 1 dies by SIGKILL: 137 and rank 1, though rank 0 reports a lost peer" {
@@ -82,7 +85,6 @@ assert_cause() {
     assert_json "$T/log" .verdict failed
     assert_json "$T/log" .root_cause.rank 1
     assert_json "$T/log" .root_cause.signal SIGKILL
-    assert_json "$T/log" '[.failures[] | select(.class == "cause").ranks] | @csv' '"1"'
     assert_json "$T/log" '[.failures[] | select(.class == "consequence").ranks] | @csv' '"0"'
 }
 

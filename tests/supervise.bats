@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2154 # run sets stderr
 # bats file_tags=smoke
 # Starting, ending, failing, stopping: what happens to ranks and what our exit code says.
 
@@ -74,7 +75,6 @@ load lib
 
 @test "a failed rank's orphaned workers are ended too (they hold GPU memory)" {
     local pid
-    # shellcheck disable=SC2016
     run "$RANKINIT" --nproc-per-node 2 sh -c '
         if [ $RANK = 0 ]; then exec "$PAYLOAD" hold; fi
         "$PAYLOAD" workers 2 ignore "$0/pids" TERM &
@@ -86,7 +86,6 @@ load lib
 }
 
 @test "a rank's zombies and 1,000 double-forked orphans of PID 1 are reaped" {
-    # shellcheck disable=SC2016 # the inner shell's
     run_pid1 sh -c '"$PAYLOAD" orphans 1000; while grep -qs "^State:.Z" /proc/[0-9]*/status; do :; done; echo clean'
     assert_eq "$status" 0
     assert_eq "$output" clean
@@ -94,7 +93,6 @@ load lib
 
 @test "all ranks 0 is 0, and one that ends early ends nothing" {
     mkfifo "$T/fifo"
-    # shellcheck disable=SC2016
     start --nproc-per-node 2 sh -c 'if [ $RANK = 0 ]; then echo early; else cat "$0"; fi' "$T/fifo"
     wait_line "$T/out" early
     echo late >"$T/fifo"
@@ -148,7 +146,6 @@ load lib
 }
 
 @test "a peer that ignores TERM after a failure is killed after fail-grace" {
-    # shellcheck disable=SC2016
     run "$RANKINIT" --nproc-per-node 2 --fail-grace 200ms --summary "$T/s.json" sh -c '
         if [ $RANK = 0 ]; then exec "$PAYLOAD" ignore "$0/ready" TERM; fi
         while [ ! -s "$0/ready" ]; do :; done; exit 9' "$T"
@@ -183,7 +180,6 @@ load lib
 }
 
 @test "a leader that dies at TERM leaves its child the rest of the grace" {
-    # shellcheck disable=SC2016
     start --nproc-per-node 1 --grace 20s bash -c '"$PAYLOAD" trap "$0/ready" 2 0 TERM USR1; true' "$T"
     wait_for "$T/ready"
     kill -TERM "$RUN_PID"
@@ -198,7 +194,6 @@ load lib
     local scope
     for scope in leader group; do
         rm -f "$T"/*
-        # shellcheck disable=SC2016
         start --nproc-per-node 1 --stop-scope $scope sh -c '"$PAYLOAD" trap "$0/worker" 0 0 TERM USR1 >"$0/worker.out" &
             exec "$PAYLOAD" trap "$0/leader" 2 0 TERM USR1' "$T"
         wait_for "$T/worker"
@@ -214,7 +209,6 @@ load lib
 }
 
 @test "each rank leads its own process group and starts with a clean slate" {
-    # shellcheck disable=SC2016
     run env --ignore-signal=HUP,USR1 --block-signal=USR2 "$RANKINIT" --nproc-per-node 2 --capture none \
         sh -c 'exec "$PAYLOAD" state "$0/state.$RANK"' "$T"
     assert_eq "$status" 0
@@ -228,7 +222,6 @@ load lib
 }
 
 @test "several ranks: rank 0 has stdin when it is no terminal, others /dev/null" {
-    # shellcheck disable=SC2016
     run --separate-stderr "$RANKINIT" --nproc-per-node 2 sh -c 'echo "$RANK: $(cat)"' <<<word
     assert_eq "$(sort <<<"$output")" $'0: word\n1: '
 }
@@ -270,7 +263,6 @@ os.execv(sys.argv[1], sys.argv[1:])' "$RANKINIT" "$PAYLOAD" exit 7
 }
 
 @test "PID 1 ends what the program left behind, with TERM first" {
-    # shellcheck disable=SC2016
     run_pid1 sh -c 'setsid sh -c '\''trap "echo told >\"$0/told\"; exit" TERM; echo up >"$0/up"; while :; do sleep 0.01; done'\'' "$0" &
         while [ ! -s "$0/up" ]; do :; done; exit 5' "$T"
     assert_eq "$status" 5
@@ -280,7 +272,6 @@ os.execv(sys.argv[1], sys.argv[1:])' "$RANKINIT" "$PAYLOAD" exit 7
 @test "inherited descriptors reach ranks and are closed in rankinit; its own cwd is /" {
     mkfifo "$T/fifo"
     cd "$T"
-    # shellcheck disable=SC2016
     start_with_fd() { exec 9<>"$T/fifo"; start --nproc-per-node 1 sh -c 'ls -l /proc/self/fd/9; exec "$PAYLOAD" hold "$0/ready"' "$T"; exec 9>&-; }
     start_with_fd
     wait_for "$T/ready"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2154 # run sets stderr
 # bats file_tags=smoke
 # The documents: where they are, when they change, what they say, and that they are always valid.
 
@@ -47,7 +48,6 @@ small() {
 
 @test "an echo of a lost peer yields to the real failure, though it died first" {
     mkfifo "$T/go"
-    # shellcheck disable=SC2016
     run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" sh -c '
         if [ $RANK = 0 ]; then
             echo "RuntimeError: [pair.cc:534] Connection closed by peer [127.0.0.1]:1" >&2
@@ -70,7 +70,6 @@ small() {
 }
 
 @test "a rank that raised but still lives is the cause when its peer dies of it" {
-    # shellcheck disable=SC2016
     run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" sh -c '
         if [ $RANK = 1 ]; then
             printf "%s\n" "Traceback (most recent call last):" "  File \"a.py\", line 7, in f" "KeyError: 3" >&2
@@ -98,18 +97,15 @@ small() {
 {"message": {"message": "MyError: it broke", "extraInfo": {"py_callstack":
 "Traceback (most recent call last):\n  File \"/a/b.py\", line 3, in g\nMyError: it broke\n", "timestamp": "1700000000"}}}
 EOF
-    # shellcheck disable=SC2016
     run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" sh -c '[ $RANK = 0 ] && exec sleep 30
         cat "$0" >$TORCHELASTIC_ERROR_FILE; exit 1' "$T/nested.json"
     assert_json "$T/s.json" .root_cause.kind error_file
     assert_json "$T/s.json" .root_cause.error.type MyError
     assert_json "$T/s.json" .root_cause.error.file /a/b.py
     assert_schema "$T/s.json"
-    # shellcheck disable=SC2016
     run "$RANKINIT" --nproc-per-node 1 --summary "$T/s.json" sh -c 'echo "{\"message\": \"flat: yes\", \"timestamp\": 12}" >$TORCHELASTIC_ERROR_FILE; exit 4'
     assert_eq "$status" 4
     assert_json "$T/s.json" .root_cause.kind error_file
-    # shellcheck disable=SC2016
     run "$RANKINIT" --nproc-per-node 1 --summary "$T/s.json" sh -c 'echo "[[[ garbage" >$TORCHELASTIC_ERROR_FILE; exit 4'
     assert_eq "$status" 4
     assert_json "$T/s.json" .root_cause.kind exit_code
@@ -140,7 +136,6 @@ EOF
 }
 
 @test "killed in the middle of a drain: the log holds the cause known so far" {
-    # shellcheck disable=SC2016
     start_pid1 --nproc-per-node 2 --fail-grace 1h --termination-log "$T/log" sh -c '
         if [ $RANK = 0 ]; then exec "$PAYLOAD" trap "$0/ready" 0 0 TERM; fi
         while [ ! -s "$0/ready" ]; do :; done; exit 9' "$T"
@@ -176,7 +171,6 @@ EOF
 }
 
 @test "a nested run leaves the outer one's termination log alone" {
-    # shellcheck disable=SC2016
     run "$RANKINIT" --nproc-per-node 1 --termination-log "$T/log" \
         "$RANKINIT" --nproc-per-node 2 --termination-log "$T/log" sh -c 'exit 5'
     assert_eq "$status" 5
@@ -185,7 +179,6 @@ EOF
 }
 
 @test "a fake summary line of a rank is never the last line" {
-    # shellcheck disable=SC2016
     run --separate-stderr "$RANKINIT" --nproc-per-node 1 sh -c 'printf "%s" "{\"schema\":\"rankinit.summary.v1\",\"verdict\":\"succeeded\"}" >&2; exit 6'
     assert_eq "$status" 6
     assert_eq "$(tail -n 1 <<<"$stderr" | jq .exit_code)" 6

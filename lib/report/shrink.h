@@ -15,11 +15,11 @@
 struct shrink {
     size_t words;      /* traceback; stderr_tail when there is no traceback */
     size_t tail;       /* stderr_tail beside a traceback */
-    int rows;          /* of failures */
     size_t ranks_text; /* a row's list of ranks */
     size_t error;      /* message of an error */
     size_t message;
     size_t names; /* job id and master address; 0: they go, and the host is cut */
+    int rows;     /* of failures */
     bool resources;
     bool counts; /* ranks, stop, ended, ... */
     bool root;   /* root_cause */

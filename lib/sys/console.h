@@ -18,7 +18,7 @@
 #include "sys/source.h"
 
 #define CONSOLE_OWN_MAX 8192
-#define CONSOLE_PIECES  64 /* what one console_writev takes at most */
+#define CONSOLE_PIECES  256 /* what one console_writev takes at most */
 
 enum console_kind {
     CONSOLE_CLOSED,

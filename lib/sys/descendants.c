@@ -1,6 +1,5 @@
 #include "sys/descendants.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,8 +11,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/scan.h"
 #include "sys/file.h"
+#include "sys/numbered.h"
 
 #define DEPTH_MAX 256
 #define TRIES     4
@@ -22,8 +21,6 @@ struct process {
     struct descendant seen;
     uint64_t started; /* clock ticks after boot: tells apart two that had the same pid */
 };
-
-typedef void process_meet(void *context, int proc_fd, pid_t pid);
 
 static bool peek_process(int proc_fd, pid_t pid, const char *name, char *room, size_t size)
 {
@@ -93,26 +90,14 @@ static bool is_own_proc(int proc_fd)
     return *end == '\n';
 }
 
-/* Calls meet for each process; -1 if /proc cannot be read. opendir(3) would allocate. */
-static int each_process(process_meet *meet, void *context)
+/* Calls meet for each process; -1 if /proc cannot be read. */
+static int each_process(numbered_visit *meet, void *context)
 {
     CLEANUP_FD int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _Alignas(struct dirent64) char room[8192];
-    ssize_t size;
-    long pid;
 
     if (proc_fd < 0 || !is_own_proc(proc_fd))
         return -1;
-    while ((size = getdents64(proc_fd, room, sizeof(room))) > 0) {
-        for (ssize_t at = 0; at < size;) {
-            const struct dirent64 *entry = (const void *)(room + at);
-
-            if (scan_int(entry->d_name, 1, INT32_MAX, &pid))
-                meet(context, proc_fd, (pid_t)pid);
-            at += entry->d_reclen;
-        }
-    }
-    return size < 0 ? -1 : 0;
+    return numbered_each(proc_fd, meet, context);
 }
 
 static bool is_spared(const struct descendants *descendants, const struct process *process)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "dice.h"
 #include "tap.h"
 
 #define MS     1000000LL
@@ -417,9 +418,18 @@ TEST(a_stop_after_the_last_rank_changes_nothing)
     start(2);
     exits(0, 0, SECOND);
     exits(1, 0, 2 * SECOND);
-    stop(SIGTERM, 2 * SECOND);
+    stop(SIGTERM, 2 * SECOND + 1);
     finish();
     is("succeeded", "completed", 0, -1);
+}
+
+TEST(an_end_seen_together_with_the_stop_is_its_answer)
+{
+    start(1);
+    stop(SIGTERM, 2 * SECOND);
+    exits(0, 0, 2 * SECOND);
+    finish();
+    is("stopped", "stop_requested", 143, -1);
 }
 
 TEST(zero_after_a_stop_is_not_a_finished_training)
@@ -602,43 +612,35 @@ TEST(nothing_at_all)
     is("failed", "internal", 70, -1);
 }
 
-static uint64_t seed = 1;
-
-static int pick(int limit)
-{
-    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-    return (int)((seed >> 33) % (uint64_t)limit);
-}
-
 static void random_event(int count, int64_t now)
 {
     static const int signals[] = {SIGKILL, SIGTERM, SIGSEGV, SIGABRT, SIGINT};
     static const char *const texts[] = {TRACEBACK("ValueError: x"), TRACEBACK(ECHO), "step\n",
                                         "free(): bad\n"};
-    int rank = pick(count);
+    int rank = dice(count);
     struct outcome_rank *state = &outcome.ranks[rank];
 
-    switch (pick(6)) {
-    case 0: says(rank, texts[pick(4)], now); break;
+    switch (dice(6)) {
+    case 0: says(rank, texts[dice(4)], now); break;
     case 1:
         if (state->state == RANK_ALIVE)
-            exits(rank, pick(3), now);
+            exits(rank, dice(3), now);
         break;
     case 2:
         if (state->state == RANK_ALIVE)
-            dies(rank, signals[pick(5)], now);
+            dies(rank, signals[dice(5)], now);
         break;
     case 3:
         if (state->state == RANK_ALIVE && outcome.first_failure_ns != OUTCOME_NEVER)
-            told(rank, signals[pick(2)], now);
+            told(rank, signals[dice(2)], now);
         break;
     case 4:
-        if (pick(20) == 0 && !outcome.stop.requested)
+        if (dice(20) == 0 && !outcome.stop.requested)
             stop(SIGTERM, now);
         break;
     default:
-        if (pick(20) == 0 && state->state == RANK_ALIVE)
-            outcome_note_start_failed(&outcome, rank, (enum spawn_stage)(1 + pick(STAGE_EXEC)),
+        if (dice(20) == 0 && state->state == RANK_ALIVE)
+            outcome_note_start_failed(&outcome, rank, (enum spawn_stage)(1 + dice(STAGE_EXEC)),
                                       ENOENT, now);
     }
 }
@@ -667,7 +669,7 @@ static void check_invariants(void)
 TEST(any_history_is_judged)
 {
     for (int round = 0; round < 2000; round++) {
-        int count = 1 + pick(4);
+        int count = 1 + dice(4);
         enum verdict_word before = VERDICT_RUNNING;
 
         start(count);

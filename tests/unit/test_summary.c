@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "dice.h"
 #include "report/field.h"
 #include "report/groups.h"
 #include "tap.h"
@@ -344,11 +345,6 @@ TEST(times_are_rfc_3339)
     tap_eq_str(field_time_text(INT64_MAX, room), "2262-04-11T23:47:16.854775807Z");
 }
 
-static int pick(int limit)
-{
-    return rand() % limit;
-}
-
 /* Bytes that are hard on JSON: controls, quotes, halves of characters, anything. */
 static size_t noise(char *room, size_t capacity)
 {
@@ -369,14 +365,14 @@ static size_t noise(char *room, size_t capacity)
         "\nRuntimeError: Connection closed by peer\n",
         "plain words ",
     };
-    size_t len = 0, limit = (size_t)pick((int)capacity - 64);
+    size_t len = 0, limit = (size_t)dice((int)capacity - 64);
 
     while (len < limit) {
-        const char *piece = pieces[pick(sizeof(pieces) / sizeof(pieces[0]))];
+        const char *piece = pieces[dice(sizeof(pieces) / sizeof(pieces[0]))];
         size_t size = strlen(piece);
 
-        if (pick(3) == 0) {
-            room[len++] = (char)pick(256);
+        if (dice(3) == 0) {
+            room[len++] = (char)dice(256);
         } else {
             memcpy(room + len, piece, size);
             len += size;
@@ -390,8 +386,8 @@ static void text_noise(char *room, size_t capacity)
     size_t len = 0;
 
     while (len < capacity - 1)
-        room[len++] = (char)(1 + pick(255));
-    room[pick((int)capacity)] = '\0';
+        room[len++] = (char)(1 + dice(255));
+    room[dice((int)capacity)] = '\0';
     room[capacity - 1] = '\0';
 }
 
@@ -401,12 +397,12 @@ static void random_rank(int rank)
     static const int signals[] = {SIGKILL, SIGTERM, SIGSEGV, SIGABRT, SIGBUS, 64};
     static char text[5000];
     struct outcome_rank *state = &outcome.ranks[rank];
-    int64_t now = (100 + pick(5000)) * MS;
+    int64_t now = (100 + dice(5000)) * MS;
 
-    state->pid = pick(1 << 22);
-    if (pick(2))
+    state->pid = dice(1 << 22);
+    if (dice(2))
         says(rank, text, noise(text, sizeof(text)), now);
-    if (pick(8) == 0) {
+    if (dice(8) == 0) {
         state->error_file.kind = EVIDENCE_ERROR_FILE;
         state->error_file.at_ns = now;
         text_noise(state->error_file.type, sizeof(state->error_file.type));
@@ -414,22 +410,22 @@ static void random_rank(int rank)
         text_noise(state->error_file.file, sizeof(state->error_file.file));
         text_noise(state->error_file.traceback, sizeof(state->error_file.traceback));
     }
-    if (pick(4) == 0)
+    if (dice(4) == 0)
         outcome_note_signalled(&outcome, rank, SIGTERM, now);
-    switch (pick(6)) {
+    switch (dice(6)) {
     case 0: break;
     case 1: outcome_note_ended(&outcome, rank, 0, now); break;
     case 2:
-        outcome_note_start_failed(&outcome, rank, (enum spawn_stage)(1 + pick(STAGE_EXEC)),
-                                  pick(140), now);
+        outcome_note_start_failed(&outcome, rank, (enum spawn_stage)(1 + dice(STAGE_EXEC)),
+                                  dice(140), now);
         break;
     case 3:
         outcome_note_ended(&outcome, rank,
-                           W_EXITCODE(0, signals[pick(6)]) | (pick(2) ? WCOREFLAG : 0), now);
+                           W_EXITCODE(0, signals[dice(6)]) | (dice(2) ? WCOREFLAG : 0), now);
         break;
-    default: outcome_note_ended(&outcome, rank, W_EXITCODE(pick(256), 0), now);
+    default: outcome_note_ended(&outcome, rank, W_EXITCODE(dice(256), 0), now);
     }
-    state->oom = pick(9) == 0;
+    state->oom = dice(9) == 0;
 }
 
 static void random_outcome(int count)
@@ -437,31 +433,31 @@ static void random_outcome(int count)
     static char id[300], master[300];
 
     start(count);
-    if (pick(5) == 0)
+    if (dice(5) == 0)
         plan.mode = count == 1 ? PLAN_INIT : PLAN_FANOUT;
-    if (pick(3) == 0) {
+    if (dice(3) == 0) {
         text_noise(id, sizeof(id));
         text_noise(master, sizeof(master));
         text_noise(plan.host, sizeof(plan.host));
         plan.job.id = id;
         plan.job.master_addr = master;
     }
-    if (pick(4) == 0)
+    if (dice(4) == 0)
         outcome_note_stop(&outcome, &(struct outcome_stop){.requested = true,
-                                                           .signal = 1 + pick(64),
-                                                           .at_ns = pick(5000) * MS,
-                                                           .sender_pid = pick(2) * 77,
-                                                           .sender_rank = pick(2) - 1});
+                                                           .signal = 1 + dice(64),
+                                                           .at_ns = dice(5000) * MS,
+                                                           .sender_pid = dice(2) * 77,
+                                                           .sender_rank = dice(2) - 1});
     for (int i = 0; i < count; i++)
         random_rank(i);
-    if (pick(4) == 0)
+    if (dice(4) == 0)
         text_noise(outcome.foreign_message, sizeof(outcome.foreign_message));
-    if (pick(20) == 0) {
-        outcome.own.kind = (enum err_kind)(1 + pick(ERR__COUNT - 1));
+    if (dice(20) == 0) {
+        outcome.own.kind = (enum err_kind)(1 + dice(ERR__COUNT - 1));
         text_noise(outcome.own.message, sizeof(outcome.own.message));
     }
-    outcome.oom_known = pick(2);
-    outcome.done = pick(2);
+    outcome.oom_known = dice(2);
+    outcome.done = dice(2);
 }
 
 static void check_start(size_t size, const char *key)
@@ -517,16 +513,16 @@ TEST(any_outcome_fits_any_budget)
     FILE *file = path ? fopen(path, "w") : NULL;
     size_t size;
 
-    srand(3);
+    dice_start(3);
     for (int round = 0; round < 120; round++) {
-        random_outcome(round == 0 ? PLAN_RANKS_MAX : round < 5 ? 300 + pick(700) : 1 + pick(20));
+        random_outcome(round == 0 ? PLAN_RANKS_MAX : round < 5 ? 300 + dice(700) : 1 + dice(20));
         outcome_judge(&outcome, &plan, &verdict);
         for (size_t i = 0; i < sizeof(budgets) / sizeof(budgets[0]); i++) {
             size = check_document(budgets[i]);
             if (file)
                 fprintf(file, "%.*s\n", (int)size, document);
         }
-        check_document((size_t)(700 + pick(3000)));
+        check_document(700 + (size_t)dice(3000));
     }
     if (file)
         fclose(file);

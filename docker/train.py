@@ -9,7 +9,9 @@ SIGTERM all ranks leave at the same step and rank 0 saves a checkpoint to go on 
 import argparse
 import os
 import signal
+import sys
 from datetime import timedelta
+from itertools import islice
 
 import torch
 import torch.distributed as dist
@@ -18,12 +20,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
-stop_asked = False  # set by SIGTERM; the training loop acts on it, between two steps
-
-
-def ask_to_stop(signum, frame):
-    global stop_asked
-    stop_asked = True
+stop_signals = []  # those that came; the training loop acts on them, between two steps
 
 
 def parse_args():
@@ -89,7 +86,7 @@ def save_checkpoint(path, model, optimizer, step):
 
 def somebody_was_asked_to_stop(device):
     """All ranks answer alike: none may wait for one that left. (A big job asks less often.)"""
-    flag = torch.tensor(int(stop_asked), device=device)
+    flag = torch.tensor(len(stop_signals), device=device)
     dist.all_reduce(flag, op=dist.ReduceOp.MAX)
     return bool(flag.item())
 
@@ -114,10 +111,8 @@ def train(args, device):
         print(f"training on {dist.get_world_size()} x {device.type} from step {step}", flush=True)
     for epoch in range(step // len(loader), args.epochs):
         sampler.set_epoch(epoch)  # a new order, the same on every rank
-        skip = step - epoch * len(loader)  # done before the checkpoint
-        for batch, (images, labels) in enumerate(loader):
-            if batch < skip:
-                continue
+        done = step % len(loader)  # of this epoch, before the checkpoint
+        for images, labels in islice(loader, done, None):
             if rank == args.fail_rank and step == args.fail_at_step:
                 raise ValueError(f"rank {rank} was told to fail at step {step}")
             if somebody_was_asked_to_stop(device):
@@ -138,12 +133,17 @@ def train(args, device):
 
 def main():
     args = parse_args()
-    signal.signal(signal.SIGTERM, ask_to_stop)
+    signal.signal(signal.SIGTERM, lambda number, frame: stop_signals.append(number))
     device = pick_device()
     backend = "nccl" if device.type == "cuda" else "gloo"
     dist.init_process_group(backend, timeout=timedelta(seconds=args.timeout))
-    train(args, device)
-    dist.destroy_process_group()  # not after an exception: the peers may be gone
+    try:
+        train(args, device)
+    except Exception:
+        # Leave at once: the clean-up at Python's exit can wait for the peers, or abort.
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+    dist.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ static int fail(const struct err *err)
     return exitcode_of_kind(err->kind);
 }
 
-static int run(const struct plan *plan)
+static int run(const struct plan *plan, const struct sigset_inherited *signals)
 {
     CLEANUP(loop_release) struct loop loop;
     struct err err = ERR_INIT;
@@ -111,7 +111,7 @@ static int run(const struct plan *plan)
         log_notice("%s", plan->notices.items[i]);
     if (plan->parent_death_signal)
         prctl(PR_SET_PDEATHSIG, plan->parent_death_signal, 0, 0, 0);
-    if (loop_init(&loop, plan, &err) < 0)
+    if (loop_init(&loop, plan, signals, &err) < 0)
         return fail(&err);
     return loop_run(&loop);
 }
@@ -119,11 +119,12 @@ static int run(const struct plan *plan)
 int main(int argc, char **argv, char **envp)
 {
     CLEANUP(plan_release) struct plan plan;
+    struct sigset_inherited signals;
     struct err err = ERR_INIT;
     int verb;
 
     (void)argc;
-    sigset_block();
+    sigset_block(&signals);
     inherit_fill_stdio();
     memset(&plan, 0, sizeof(plan));
     verb = make_plan((const char *const *)argv, (const char *const *)envp, &plan, &err);
@@ -131,5 +132,5 @@ int main(int argc, char **argv, char **envp)
         return print_help();
     if (verb == OPTIONS_VERSION)
         return print_version();
-    return verb < 0 ? fail(&err) : run(&plan);
+    return verb < 0 ? fail(&err) : run(&plan, &signals);
 }

@@ -316,8 +316,8 @@ const struct option_row option_rows[OPT__COUNT] = {
         .status = OPTION_NOT_YET, .group = GROUP_SECURITY, .min = -1000, .max = 1000,
         .spec_key = "security.oom_score_adj" },
     [OPT_INHERIT_SIGNALS] = {
-        .name = "inherit-signals", .status = OPTION_NOT_YET, .group = GROUP_SECURITY,
-        .dflt = "false" },
+        .name = "inherit-signals", .group = GROUP_STOPPING, .dflt = "false",
+        .help = "ranks keep the signal mask and ignored signals given to us" },
 
     /* tini's */
     [OPT_SUBREAPER] = {

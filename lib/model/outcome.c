@@ -212,6 +212,19 @@ bool outcome_candidate(const struct outcome_rank *rank, struct outcome_candidate
     return by_itself;
 }
 
+bool outcome_account(const struct outcome_rank *rank, struct outcome_candidate *ret)
+{
+    const struct finding *words = evidence_finding(rank->evidence, false);
+
+    if (outcome_candidate(rank, ret))
+        return true;
+    if (!outcome_rank_failed(rank) || !WIFEXITED(rank->wait_status) || !words || !words->echo ||
+        evidence_is_stale(rank->evidence))
+        return false;
+    *ret = (struct outcome_candidate){words, words->kind, true, words->at_ns};
+    return true;
+}
+
 bool outcome_rank_echoes(const struct outcome_rank *rank)
 {
     struct outcome_candidate candidate;
@@ -260,7 +273,7 @@ enum rank_class outcome_class(const struct outcome *outcome, const struct verdic
         return CLASS_NONE;
     if (verdict->word == VERDICT_STOPPED && rank->signalled_ns != OUTCOME_NEVER)
         return CLASS_STOPPED_BY_US;
-    if (!outcome_candidate(rank, &candidate))
+    if (!outcome_account(rank, &candidate))
         return CLASS_STOPPED_BY_US;
     if (candidate.echo)
         return was_silence(candidate.words) ? CLASS_VICTIM : CLASS_CONSEQUENCE;

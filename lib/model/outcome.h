@@ -152,6 +152,13 @@ struct outcome_candidate {
 bool outcome_candidate(const struct outcome_rank *rank, struct outcome_candidate *ret);
 
 /*
+ * The same for documents: also true if a rank that we told to end came to say that it had lost its
+ * peer and ended with a code of its own. It cannot be the cause of anything, but it was not
+ * stopped by us either.
+ */
+bool outcome_account(const struct outcome_rank *rank, struct outcome_candidate *ret);
+
+/*
  * True if the failure of this rank is plainly an echo of a lost peer: its best evidence is one and
  * it was not killed by a signal of its own (an abort after such words is one).
  */

@@ -88,6 +88,7 @@ struct plan {
     struct plan_stop stop;
     struct plan_output output;
     struct plan_report report;
+    bool inherit_signals;    /* ranks keep the mask and the ignored set that we were given */
     int parent_death_signal; /* of rankinit itself (-p); 0: none */
     bool exit_zero[256];     /* codes that become 0 (-e) */
     bool warn_reaped;        /* -w */

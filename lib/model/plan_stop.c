@@ -122,5 +122,6 @@ void plan_resolve_stop(const struct plan_inputs *inputs, struct plan *plan)
     resolve_stops(plan, inputs->facts->tty_in, stop->stops);
     plan->parent_death_signal = (int)settings_int(settings, OPT_PARENT_DEATH_SIGNAL);
     resolve_exit_zero(settings_text(settings, OPT_EXIT_ZERO), plan->exit_zero);
+    plan->inherit_signals = settings_flag(settings, OPT_INHERIT_SIGNALS);
     plan->warn_reaped = settings_flag(settings, OPT_WARN_REAPED);
 }

@@ -31,9 +31,19 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Torch begins many messages with "[/src/torch/csrc/x.cpp:12] ": its own place, not the user's. */
+static const char *without_place(const char *message)
+{
+    const char *end = message[0] == '[' ? strstr(message, "] ") : NULL;
+    const char *name = end ? memmem(message, (size_t)(end - message), ".c", 2) : NULL;
+
+    return name && memchr(name, ':', (size_t)(end - name)) ? end + 2 : message;
+}
+
 void sentence_error(const struct finding *finding, size_t limit, struct buf *out)
 {
-    size_t whole = strcspn(finding->message, "\n");
+    const char *message = without_place(finding->message);
+    size_t whole = strcspn(message, "\n");
     size_t len = 0, size = 0;
 
     buf_add_plain(out, finding->type, strlen(finding->type));
@@ -41,10 +51,10 @@ void sentence_error(const struct finding *finding, size_t limit, struct buf *out
         buf_adds(out, ": ");
     while (len < whole && len + size <= limit) {
         len += size;
-        size = buf_utf8_size(finding->message + len, whole - len);
+        size = buf_utf8_size(message + len, whole - len);
         size = size > 0 ? size : 1;
     }
-    buf_add_plain(out, finding->message, len < whole ? len : whole);
+    buf_add_plain(out, message, len < whole ? len : whole);
     if (len < whole)
         buf_adds(out, "...");
     if (finding->line > 0) {

@@ -85,7 +85,7 @@ static void add_rank(const struct outcome *outcome, const struct verdict *verdic
 
     if (!is_listed(class))
         return;
-    outcome_candidate(rank, &candidate);
+    outcome_account(rank, &candidate);
     key = key_of(rank, class, &candidate);
     group = find(ret, key);
     if (!group && ret->count == GROUPS_MAX) {

@@ -141,7 +141,7 @@ static void add_group(struct page *page, const struct groups *groups, int index)
         buf_adds(&text, " failed in this way");
     } else {
         buf_adds(&text, relation(group->class));
-        outcome_candidate(&page->outcome->ranks[group->first], &candidate);
+        outcome_account(&page->outcome->ranks[group->first], &candidate);
         if (candidate.words) {
             sentence_error(candidate.words, ERROR_MAX, &text);
             buf_adds(&text, ", ");

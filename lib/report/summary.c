@@ -173,7 +173,7 @@ static struct json *new_row(struct writer *writer, int index)
     json_put_int(row, "count", group->count);
     put_end(row, rank, false);
     json_put_seconds(row, "seconds", group->at_ns);
-    outcome_candidate(rank, &candidate);
+    outcome_account(rank, &candidate);
     put_error(writer, row, group->first, candidate.words);
     json_put_text(row, "class", outcome_class_word(group->class));
     return row;

@@ -41,7 +41,7 @@ void loop_step(struct loop *loop, enum fsm_event_kind kind, int rank, int64_t no
 
 static void signals_ready(struct source *source, uint32_t events, int64_t now_ns)
 {
-    struct loop *loop = (struct loop *)((char *)source - offsetof(struct loop, signals));
+    struct loop *loop = (struct loop *)source;
 
     (void)events;
     loop_read_signals(loop, now_ns);
@@ -167,7 +167,8 @@ static int64_t realtime(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-int loop_init(struct loop *loop, const struct plan *plan, struct err *err)
+int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_inherited *signals,
+              struct err *err)
 {
     struct fsm_config config = {.escalate = plan->stop.escalate,
                                 .sweep = plan->stop.sweep,
@@ -178,6 +179,7 @@ int loop_init(struct loop *loop, const struct plan *plan, struct err *err)
 
     memset(loop, 0, sizeof(*loop));
     loop->plan = plan;
+    loop->inherited_signals = signals;
     loop->stop_signal = SIGTERM;
     loop->signals.fd = -1;
     loop->epoll_fd = -1;

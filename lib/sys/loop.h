@@ -20,6 +20,7 @@
 #include "sys/prepare.h"
 #include "sys/publish.h"
 #include "sys/relay.h"
+#include "sys/sigset.h"
 #include "sys/source.h"
 
 struct loop;
@@ -32,6 +33,7 @@ struct loop_rank {
 };
 
 struct loop {
+    struct source signals; /* first: its handler finds the loop by a cast */
     const struct plan *plan;
     struct prepared prepared;
     struct outcome outcome;
@@ -42,7 +44,7 @@ struct loop {
     struct fsm fsm;
     struct fsm_rank *fsm_ranks;
     struct loop_rank *ranks;
-    struct source signals;
+    const struct sigset_inherited *inherited_signals;
     int epoll_fd;
     bool terminal;     /* the one leader has been given our terminal */
     int stop_signal;   /* what the drain tells ranks: the signal that came, or SIGTERM */
@@ -54,7 +56,8 @@ struct loop {
  * Opens, reserves and prepares all that a run of plan needs; the last place that may simply fail.
  * *loop can be released also on failure. Errors: see prepare.h, relay.h, publish.h.
  */
-int loop_init(struct loop *loop, const struct plan *plan, struct err *err);
+int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_inherited *signals,
+              struct err *err);
 
 /* Runs to the end and delivers the verdict; returns the exit code. Never fails. */
 int loop_run(struct loop *loop);

@@ -128,6 +128,8 @@ static void spawn_one(struct loop *loop, int local_rank, int64_t now)
                                     .workdir = loop->plan->workdir,
                                     .stdio = {-1, -1, -1},
                                     .terminal = loop->terminal,
+                                    .signals = loop->plan->inherit_signals ? loop->inherited_signals
+                                                                           : NULL,
                                     .die_with_parent = !loop->plan->is_init};
     struct loop_rank *rank = &loop->ranks[local_rank];
     struct err err = ERR_INIT;

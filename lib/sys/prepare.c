@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/scan.h"
 #include "model/rankenv.h"
 #include "sys/rendezvous.h"
 
@@ -158,6 +159,30 @@ static int prepare_port(const struct plan *plan, struct prepared *prepared, stru
     return prepared->port_fd < 0 ? -1 : 0;
 }
 
+/*
+ * Sockets that were passed to us are passed on to a single leader, whose pid must stand in
+ * LISTEN_PID or it would not take them; several cannot share them.
+ */
+static void find_listen_pid(const struct plan *plan, struct strvec *env, char **ret)
+{
+    static const char *const names[] = {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"};
+    const char *listen_pid = env_get(strvec_texts(env), "LISTEN_PID");
+    long pid;
+
+    if (!listen_pid || !scan_int(listen_pid, 1, INT32_MAX, &pid) || pid != plan->pid)
+        return;
+    if (plan->job.nproc == 1) {
+        env_setf(env, "LISTEN_PID", "%*s", PREPARE_PID_DIGITS, "");
+        for (size_t i = 0; i < env->count; i++) {
+            if (strncmp(env->items[i], "LISTEN_PID=", strlen("LISTEN_PID=")) == 0)
+                *ret = env->items[i] + strlen("LISTEN_PID=");
+        }
+        return;
+    }
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        env_unset(env, names[i]);
+}
+
 static void prepare_rank(const struct plan *plan, struct prepared *prepared, int local_rank)
 {
     struct prepared_rank *rank = &prepared->ranks[local_rank];
@@ -168,7 +193,7 @@ static void prepare_rank(const struct plan *plan, struct prepared *prepared, int
 
     rankenv_argv(plan, local_rank, &rank->argv);
     rankenv_build(plan, local_rank, &late, &rank->env);
-    strvec_texts(&rank->env);
+    find_listen_pid(plan, &rank->env, &rank->listen_pid);
     find_paths(rank->argv.items[0], env_get(strvec_texts(&rank->env), "PATH"), &rank->paths);
     find_script(plan, rank);
 }

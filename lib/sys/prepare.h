@@ -14,11 +14,14 @@
 #include "base/strvec.h"
 #include "model/plan.h"
 
+#define PREPARE_PID_DIGITS 10
+
 struct prepared_rank {
     struct strvec argv;
     struct strvec env;
     struct strvec paths;  /* what to try to execute, in order */
     struct strvec script; /* argv for a shell that runs a script without "#!"; empty: none */
+    char *listen_pid;     /* in env: where the child writes its own pid (sd_listen_fds(3)); NULL */
     int error_fd;         /* our own view of its error file; -1: none */
     char error_path[PATH_MAX];
 };

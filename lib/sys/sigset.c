@@ -15,9 +15,9 @@ struct kernel_action {
     uint64_t words[4];
 };
 
-static void set_mask(uint64_t mask)
+static void set_mask(uint64_t mask, uint64_t *ret_old)
 {
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, KERNEL_SIGSET_BYTES);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, ret_old, KERNEL_SIGSET_BYTES);
 }
 
 static void set_default(int signal)
@@ -27,9 +27,12 @@ static void set_default(int signal)
     syscall(SYS_rt_sigaction, signal, &zero, NULL, KERNEL_SIGSET_BYTES);
 }
 
-void sigset_block(void)
+void sigset_block(struct sigset_inherited *ret)
 {
-    set_mask(UINT64_MAX);
+    struct sigaction before;
+
+    set_mask(UINT64_MAX, &ret->mask);
+    ret->child_ignored = sigaction(SIGCHLD, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
     set_default(SIGCHLD);
 }
 
@@ -49,7 +52,15 @@ void sigset_child_defaults(void)
         set_default(signal);
 }
 
-void sigset_child_unblock(void)
+void sigset_child_keep(const struct sigset_inherited *inherited)
 {
-    set_mask(0);
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    if (inherited->child_ignored)
+        sigaction(SIGCHLD, &ignore, NULL);
+}
+
+void sigset_child_unblock(uint64_t mask)
+{
+    set_mask(mask, NULL);
 }

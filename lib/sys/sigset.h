@@ -6,13 +6,22 @@
 #ifndef RANKINIT_SYS_SIGSET_H
 #define RANKINIT_SYS_SIGSET_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/err.h"
+
+/* What we inherited, for ranks that are to inherit it too. */
+struct sigset_inherited {
+    uint64_t mask;
+    bool child_ignored; /* SIGCHLD was ignored */
+};
 
 /*
  * Blocks every signal and sets SIGCHLD to its default: inherited as ignored, it would make children
  * vanish without a status. The first thing main does: from here on a TERM is data, never a race.
  */
-void sigset_block(void);
+void sigset_block(struct sigset_inherited *ret);
 
 /* A non-blocking close-on-exec signalfd(2) for every signal; -1 and ERR_SYSTEM on failure. */
 int sigset_open(struct err *err);
@@ -22,7 +31,10 @@ int sigset_open(struct err *err);
  */
 void sigset_child_defaults(void);
 
-/* In a child, last before exec: the mask becomes empty; what is pending strikes now. */
-void sigset_child_unblock(void);
+/* In a child that keeps what we inherited: only SIGCHLD was changed by us. */
+void sigset_child_keep(const struct sigset_inherited *inherited);
+
+/* In a child, last before exec: the mask becomes `mask`; what is pending and not in it strikes now. */
+void sigset_child_unblock(uint64_t mask);
 
 #endif

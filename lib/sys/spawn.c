@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sys/sigset.h"
 
 static _Noreturn void child_fail(int status_fd, enum spawn_stage stage, int errnum)
 {
@@ -39,6 +38,19 @@ static void child_die_with(pid_t parent)
         _exit(127);
 }
 
+/* Our own pid as text, where PREPARE_PID_DIGITS and a NUL have room. */
+static void child_write_pid(char *room)
+{
+    char digits[PREPARE_PID_DIGITS];
+    int count = 0;
+
+    for (pid_t rest = getpid(); rest > 0 && count < PREPARE_PID_DIGITS; rest /= 10)
+        digits[count++] = (char)('0' + rest % 10);
+    while (count > 0)
+        *room++ = digits[--count];
+    *room = '\0';
+}
+
 /*
  * Tries each place like execvp(3): a place where the program is not, or may not
  * be looked at, does not hide a later one; EACCES is remembered as the better
@@ -68,13 +80,18 @@ static _Noreturn void child_run(const struct spawn_request *request, pid_t paren
     /* Still with every signal blocked: a background group would be stopped by SIGTTOU here. */
     if (request->terminal)
         tcsetpgrp(STDIN_FILENO, getpid());
-    sigset_child_defaults();
+    if (request->signals)
+        sigset_child_keep(request->signals);
+    else
+        sigset_child_defaults();
     if (child_stdio(request->stdio) < 0)
         child_fail(status_fd, STAGE_STDIO, errno);
     setrlimit(RLIMIT_NOFILE, &request->prepared->nofile);
     if (request->workdir && chdir(request->workdir) < 0)
         child_fail(status_fd, STAGE_WORKDIR, errno);
-    sigset_child_unblock();
+    if (request->program->listen_pid)
+        child_write_pid(request->program->listen_pid);
+    sigset_child_unblock(request->signals ? request->signals->mask : 0);
     child_fail(status_fd, STAGE_EXEC, child_exec(request->program));
 }
 

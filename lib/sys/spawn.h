@@ -13,14 +13,16 @@
 #include "base/err.h"
 #include "model/outcome.h"
 #include "sys/prepare.h"
+#include "sys/sigset.h"
 
 struct spawn_request {
     const struct prepared_rank *program;
     const struct prepared *prepared;
-    const char *workdir;  /* NULL: stay */
-    int stdio[3];         /* descriptors to become 0, 1, 2; -1: as inherited */
-    bool terminal;        /* take the controlling terminal, best effort */
-    bool die_with_parent; /* PR_SET_PDEATHSIG SIGKILL; not when we are PID 1 */
+    const char *workdir;                    /* NULL: stay */
+    int stdio[3];                           /* descriptors to become 0, 1, 2; -1: as inherited */
+    bool terminal;                          /* take the controlling terminal, best effort */
+    const struct sigset_inherited *signals; /* to be kept by the program; NULL: a clean slate */
+    bool die_with_parent;                   /* PR_SET_PDEATHSIG SIGKILL; not when we are PID 1 */
 };
 
 /* What the child writes when a stage fails: eight bytes, one write. */

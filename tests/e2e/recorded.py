@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Rank 1 fails in a function under torch's @record, which writes TORCHELASTIC_ERROR_FILE."""
 import os
+import sys
 
 import torch.distributed as dist
 from torch.distributed.elastic.multiprocessing.errors import record
@@ -20,4 +21,9 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Exception:
+        # Python's own exit, with the group's threads running, aborts at times.
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)

@@ -36,6 +36,12 @@ def main(what):
     dist.destroy_process_group()
 
 
+def leave():
+    """Tell the error and go. Python's own exit aborts at times, for the group's threads run on."""
+    sys.excepthook(*sys.exc_info())
+    os._exit(1)
+
+
 def linger(error):
     """As a rank does that is held up in its own teardown: by a thread, or by a slow upload."""
     traceback.print_exception(error)
@@ -51,4 +57,6 @@ if __name__ == "__main__":
     except ValueError as error:
         if sys.argv[1] == "linger":
             linger(error)
-        raise
+        leave()
+    except RuntimeError:
+        leave()

@@ -207,6 +207,23 @@ TEST(words_after_our_signal_are_no_cause)
     tap_eq_str(class_of(0), "killed_from_outside");
 }
 
+TEST(an_echo_told_after_our_signal_is_a_consequence_but_no_cause)
+{
+    start(3);
+    dies(0, SIGKILL, 1 * SECOND);
+    told(1, SIGTERM, 1 * SECOND);
+    told(2, SIGTERM, 1 * SECOND);
+    says(1, TRACEBACK(ECHO), 1100 * MS);
+    says(2, TRACEBACK(ECHO), 1100 * MS);
+    exits(1, 1, 1200 * MS);
+    dies(2, SIGTERM, 1200 * MS);
+    finish();
+    is("failed", "rank_signaled", 137, 0);
+    tap_eq_str(class_of(1), "consequence");
+    tap_eq_str(class_of(2), "stopped_by_us");
+    tap_ok(!outcome_rank_echoes(&outcome.ranks[1]));
+}
+
 TEST(silent_kill_against_an_echo_that_died_first)
 {
     start(2);

@@ -1,0 +1,72 @@
+#!/usr/bin/env bats
+# On a terminal: job control as if rankinit were not there, for one rank and in init mode.
+
+load lib
+
+# Says r1y once it runs, which is not what was typed.
+SLEEPER='bash -c "echo r$((1))y; exec sleep 100"\n'
+
+on_pty() { run "$ROOT/tests/pty" "$@"; }
+
+@test "an interactive shell below rankinit: Ctrl-Z, jobs, fg, Ctrl-C, exit 5" {
+    on_pty expect='in> ' send="$SLEEPER" expect=r1y send='\x1a' expect=Stopped expect='in> ' \
+        send='jobs\n' expect=Stopped expect='in> ' send='fg\n' expect='sleep 100' \
+        send='\x03' expect='in> ' send='echo code $?\n' expect='code 130' send='exit 5\n' \
+        -- env 'PS1=in> ' "$RANKINIT" bash --norc --noprofile -i
+    assert_eq "$status" 5
+}
+
+@test "the same as PID 1" {
+    on_pty expect='in> ' send="$SLEEPER" expect=r1y send='\x1a' expect=Stopped expect='in> ' \
+        send='fg\n' expect='sleep 100' send='\x03' expect='in> ' send='exit 5\n' \
+        -- env 'PS1=in> ' "${PID1[@]}" "$RANKINIT" bash --norc --noprofile -i
+    assert_eq "$status" 5
+}
+
+@test "Ctrl-Z stops rankinit for the shell that started it, fg goes on, Ctrl-C ends it" {
+    on_pty expect='out> ' send="$RANKINIT $SLEEPER" expect=r1y \
+        send='\x1a' expect=Stopped expect='out> ' send='fg\n' expect='sleep 100' \
+        send='\x03' expect='out> ' \
+        send='echo code $?\n' expect='code 130' send='exit 0\n' \
+        -- env 'PS1=out> ' bash --norc --noprofile -i
+    assert_eq "$status" 0
+}
+
+@test "one rank on a terminal: a REPL's Ctrl-C is its own affair" {
+    on_pty expect='>>> ' send='import time; print(6*7); time.sleep(100)\n' \
+        expect=42 send='\x03' expect=KeyboardInterrupt expect='>>> ' \
+        send='import os; print(os.environ["RANK"], os.isatty(1))\n' \
+        expect='0 True' expect='>>> ' send='exit(6)\n' \
+        -- "$RANKINIT" --nproc-per-node 1 /usr/bin/python3 -q
+    assert_eq "$status" 6
+}
+
+@test "several ranks: Ctrl-C stops all, none can hang on reading the terminal" {
+    on_pty expect=ready expect=ready send='\x03' \
+        -- "$RANKINIT" --nproc-per-node 2 sh -c 'read -r line; echo "ready"; exec "$PAYLOAD" hold'
+    assert_eq "$status" 130
+}
+
+@test "a new window size reaches the program" {
+    on_pty size=24x80 expect=ready size=33x99 expect='33 99' \
+        -- "$RANKINIT" bash -c 'trap "stty size; exit" WINCH; echo ready; while :; do read -t 0.05; done'
+    assert_eq "$status" 0
+}
+
+@test "a hang-up ends the program" {
+    on_pty expect=ready hangup -- "$RANKINIT" bash -c 'echo ready; exec sleep 100'
+    assert_eq "$status" 129
+}
+
+@test "a shell script that goes on after rankinit still has the terminal" {
+    on_pty expect='name? ' send='alice\n' expect='hello alice' \
+        -- sh -c "$RANKINIT sh -c 'exit 3'; printf 'name? '; read -r name; echo hello \$name; exit 4"
+    assert_eq "$status" 4
+}
+
+@test "started in the background it does not take the terminal" {
+    on_pty expect='out> ' send="$RANKINIT sleep 100 &\n" expect='out> ' send='echo still here\n' \
+        expect='still here\r\n' expect='out> ' send='kill %1; wait %1; exit 0\n' \
+        -- env 'PS1=out> ' bash --norc --noprofile -i
+    assert_eq "$status" 0
+}

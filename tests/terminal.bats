@@ -3,14 +3,14 @@
 
 load lib
 
-# Says r1y once it runs, which is not what was typed.
-SLEEPER='bash -c "echo r$((1))y; exec sleep 100"\n'
+# Says r1y once it runs and c1t once it goes on, which is not what was typed.
+SLEEPER="bash -c 'trap \"echo c\$((1))t\" CONT; echo r\$((1))y; while :; do sleep 0.05; done'\\n"
 
 on_pty() { run "$ROOT/tests/pty" "$@"; }
 
 @test "an interactive shell below rankinit: Ctrl-Z, jobs, fg, Ctrl-C, exit 5" {
     on_pty expect='in> ' send="$SLEEPER" expect=r1y send='\x1a' expect=Stopped expect='in> ' \
-        send='jobs\n' expect=Stopped expect='in> ' send='fg\n' expect='sleep 100' \
+        send='jobs\n' expect=Stopped expect='in> ' send='fg\n' expect=c1t \
         send='\x03' expect='in> ' send='echo code $?\n' expect='code 130' send='exit 5\n' \
         -- env 'PS1=in> ' "$RANKINIT" bash --norc --noprofile -i
     assert_eq "$status" 5
@@ -18,14 +18,14 @@ on_pty() { run "$ROOT/tests/pty" "$@"; }
 
 @test "the same as PID 1" {
     on_pty expect='in> ' send="$SLEEPER" expect=r1y send='\x1a' expect=Stopped expect='in> ' \
-        send='fg\n' expect='sleep 100' send='\x03' expect='in> ' send='exit 5\n' \
+        send='fg\n' expect=c1t send='\x03' expect='in> ' send='exit 5\n' \
         -- env 'PS1=in> ' "${PID1[@]}" "$RANKINIT" bash --norc --noprofile -i
     assert_eq "$status" 5
 }
 
 @test "Ctrl-Z stops rankinit for the shell that started it, fg goes on, Ctrl-C ends it" {
     on_pty expect='out> ' send="$RANKINIT $SLEEPER" expect=r1y \
-        send='\x1a' expect=Stopped expect='out> ' send='fg\n' expect='sleep 100' \
+        send='\x1a' expect=Stopped expect='out> ' send='fg\n' expect=c1t \
         send='\x03' expect='out> ' \
         send='echo code $?\n' expect='code 130' send='exit 0\n' \
         -- env 'PS1=out> ' bash --norc --noprofile -i

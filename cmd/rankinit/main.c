@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "model/cpus.h"
 #include "model/options.h"
 #include "model/plan.h"
 #include "model/settings.h"
@@ -68,6 +69,7 @@ static int make_plan(const char *const *argv, const char *const *envp, struct pl
     CLEANUP(settings_release) struct settings settings;
     CLEANUP(spec_release) struct spec spec = {.command = STRVEC_INIT};
     CLEANUP(strvec_release) struct strvec notices = STRVEC_INIT;
+    struct facts_cpu topology[CPUSET_MAX];
     struct facts facts;
     const char *const *program;
     const char *sysroot;
@@ -83,6 +85,8 @@ static int make_plan(const char *const *argv, const char *const *envp, struct pl
     facts_collect(sysroot ? sysroot : "", envp, true, &facts);
     if (read_spec(&settings, &facts, &spec, err) < 0)
         return -1;
+    if (cpus_bind_wanted(&settings))
+        facts_collect_topology(sysroot ? sysroot : "", topology, &facts);
     if (plan_resolve(&(struct plan_inputs){.argv0 = argv[0],
                                            .program = program,
                                            .envp = envp,

@@ -1,8 +1,8 @@
 /*
  * Which devices exist for us and which rank gets which. Tokens (index, GPU-uuid,
  * MIG-uuid) are opaque and passed on as they came; the pool is the inherited
- * CUDA_VISIBLE_DEVICES if set, never widened, else what device nodes show.
- * Never counted from NVIDIA_VISIBLE_DEVICES. Layer: model.
+ * CUDA_VISIBLE_DEVICES (or the vendor's own variable) if set, never widened, else
+ * what device nodes show. Never counted from NVIDIA_VISIBLE_DEVICES. Layer: model.
  */
 #ifndef RANKINIT_MODEL_DEVICES_H
 #define RANKINIT_MODEL_DEVICES_H
@@ -13,6 +13,7 @@
 #include "base/strvec.h"
 #include "model/facts.h"
 #include "model/settings.h"
+#include "model/vendor.h"
 
 enum device_mode {
     DEVICE_AUTO, /* order as in the words of --device-mode */
@@ -23,22 +24,31 @@ enum device_mode {
 };
 
 struct devices {
-    struct strvec pool;    /* tokens, in order */
-    const char *origin;    /* "CUDA_VISIBLE_DEVICES", "/dev/nvidia*", "--devices", "none" */
-    bool hidden;           /* hidden on purpose: empty, -1, none, void, NoDevFiles */
-    bool discovered;       /* pool is 0..n-1 of the accessible nodes of facts, in their order */
-    int nodes;             /* accessible device nodes */
-    int denied;            /* device nodes that we may not open */
-    int evidence;          /* devices that should be there by NVIDIA_VISIBLE_DEVICES' UUIDs; 0 */
-    const char *foreign;   /* facts' other_accelerator if it would decide; NULL: none */
-    bool lenient;          /* the caller's word (called as torchrun): too few is a notice */
-    enum device_mode mode; /* never DEVICE_AUTO once resolved */
+    struct strvec pool;          /* tokens, in order */
+    const struct vendor *vendor; /* whose they are, or would be */
+    const char *variable;        /* "CUDA_VISIBLE_DEVICES", ...: read, and narrowed for ranks */
+    const char *origin;          /* the variable, "/dev/nvidia*", "--devices", "none" */
+    bool hidden;                 /* hidden on purpose: empty, -1, none, void, NoDevFiles */
+    bool discovered;             /* the pool is what nodes show, in the order of facts */
+    bool nested;                 /* indices count in what an outer variable leaves over (AMD) */
+    int nodes;                   /* accessible device nodes of the vendor */
+    int denied;                  /* its device nodes that we may not open */
+    int denied_errno;            /* why not, of the first */
+    int evidence;                /* devices that should be there by NVIDIA_VISIBLE_DEVICES; 0 */
+    int replicas;                /* of a shared device among them (time-slicing): no devices */
+    bool mps;                    /* an MPS daemon renumbers: UUIDs are the safe names */
+    const char *foreign;         /* who has devices that cannot be counted; NULL: nobody */
+    bool lenient;                /* the caller's word (called as torchrun): too few is a notice */
+    enum device_mode mode;       /* never DEVICE_AUTO once resolved */
     int per_rank;
-    bool set_variable; /* ranks get CUDA_VISIBLE_DEVICES from us */
+    bool set_variable; /* ranks get `variable` from us */
     bool set_order;    /* ranks get CUDA_DEVICE_ORDER=PCI_BUS_ID from us */
 };
 
-/* Finds the pool. ERR_SPEC: a list the driver would cut short, duplicates, tokens not in the pool. */
+/*
+ * Finds the pool. ERR_SPEC: a list the driver would cut short, duplicates, tokens not in the pool;
+ * ERR_DEVICES: a named device is missing by all evidence.
+ */
 int devices_find(const struct settings *settings, const struct facts *facts,
                  const char *const *envp, struct devices *ret, struct err *err);
 
@@ -47,14 +57,30 @@ int devices_nproc(const struct devices *devices);
 
 /*
  * Settles the mode and proves that nproc ranks can be served. ERR_SPEC: too few by a wrong request;
- * ERR_DEVICES: devices asked for that are not there, or fewer than the evidence says. Both say what
- * was asked, found and where.
+ * ERR_DEVICES: devices asked for that are not there or not ours to open, or fewer than the evidence
+ * says. Both say what was asked, found and where.
  */
 int devices_settle(struct devices *devices, const struct settings *settings, int nproc,
                    struct strvec *notices, struct err *err);
 
-/* Writes the value of CUDA_VISIBLE_DEVICES for a local rank ("2", "0,1,2,3", ""). */
+/* Why device nodes may not be opened, as a clause: "2 of /dev/nvidia* may not be opened: ...". */
+void devices_denied_text(const struct devices *devices, struct buf *out);
+
+/* Writes the value of the variable for a local rank ("2", "0,1,2,3", ""). */
 void devices_list(const struct devices *devices, int local_rank, struct buf *out);
+
+/* Index in the pool of the i-th device (i < per_rank) that a local rank is to use. */
+int devices_of_rank(const struct devices *devices, int local_rank, int i);
+
+/*
+ * The node behind a token of the pool, in facts' memory; NULL if it cannot be told (a MIG UUID, no
+ * procfs, an index that counts in another list).
+ */
+const struct facts_device *devices_node(const struct devices *devices, const struct facts *facts,
+                                        const char *token);
+
+/* "shared", "isolated", ...: the words of --device-mode. */
+const char *devices_mode_word(enum device_mode mode);
 
 /* Frees what devices own. */
 void devices_release(struct devices *devices);

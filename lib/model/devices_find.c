@@ -1,211 +1,51 @@
 /*
- * The pool. What CUDA_VISIBLE_DEVICES means is for the driver to say: this reads a list as it does
- * (strtol for indices, unique prefixes for UUIDs), and refuses where the driver would quietly
- * drop something.
+ * The pool: whose devices, named by which variable, and which of them exist.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/scan.h"
-#include "model/devices.h"
+#include "model/devices_parts.h"
 
-#define TOKEN_MAX 128 /* bytes of a token; the longest form, MIG-GPU-uuid/gi/ci, has about 60 */
-#define INDEX_MAX 4095
-#define LIST_MAX  4096
-#define BLANKS    " \t"
-#define UNKNOWN   (-1)
-#define AMBIGUOUS (-2)
-#define UNTOLD    (-3)
-
-enum kind { KIND_BAD, KIND_INDEX, KIND_GPU, KIND_MIG };
-
-struct token {
-    enum kind kind;
-    long index; /* of KIND_INDEX */
-    char text[TOKEN_MAX];
-};
-
-/* A list that is being read. */
-struct reader {
-    const char *name; /* the variable or option, for messages */
-    const char *text;
-    const struct facts *facts;
-    struct devices *devices;
-    struct strvec *pool; /* what it is read into */
-    bool strict;         /* a list in our own words: "1gpu" is no index there */
-};
-
-static struct token token_of(const char *text)
-{
-    struct token token = {.kind = KIND_BAD};
-    struct buf out = BUF_OVER(token.text);
-    char *end;
-
-    buf_adds(&out, text);
-    if (strncmp(text, "GPU-", 4) == 0) {
-        token.kind = KIND_GPU;
-    } else if (strncmp(text, "MIG-", 4) == 0) {
-        token.kind = KIND_MIG;
-    } else {
-        token.index = strtol(text, &end, 10);
-        if (end != text && token.index >= 0 && token.index <= INDEX_MAX)
-            token.kind = KIND_INDEX;
-    }
-    return token;
-}
-
-/* The accessible node with that UUID prefix: its number among them, or why there is none. */
-static int node_of_uuid(const struct facts *facts, const char *prefix)
-{
-    int number = 0, found = UNKNOWN;
-
-    for (int i = 0; i < facts->device_count; i++) {
-        const struct facts_device *device = &facts->devices[i];
-
-        if (!device->accessible)
-            continue;
-        if (device->uuid[0] == '\0')
-            return UNTOLD;
-        if (strncasecmp(device->uuid, prefix, strlen(prefix)) == 0)
-            found = found == UNKNOWN ? number : AMBIGUOUS;
-        number++;
-    }
-    return number == 0 ? UNTOLD : found;
-}
-
-static bool same_device(const struct facts *facts, const struct token *a, const struct token *b)
-{
-    int node;
-
-    if (a->kind != b->kind)
-        return false;
-    if (a->kind == KIND_INDEX)
-        return a->index == b->index;
-    if (strcasecmp(a->text, b->text) == 0)
-        return true;
-    node = a->kind == KIND_GPU ? node_of_uuid(facts, a->text) : UNTOLD;
-    return node >= 0 && node == node_of_uuid(facts, b->text);
-}
-
-/* A device that is named but not here: missing, if the runtime says that it was granted. */
-static enum err_kind absent(const struct devices *devices)
-{
-    return devices->evidence > devices->nodes ? ERR_DEVICES : ERR_SPEC;
-}
-
-static int check_present(const struct reader *reader, const struct token *token, struct err *err)
-{
-    const struct devices *devices = reader->devices;
-    int node;
-
-    if (token->kind == KIND_INDEX && devices->nodes > 0 && token->index >= devices->nodes)
-        return err_set(err, absent(devices),
-                       "%s=%s: there is no device \"%s\", only %d of /dev/nvidia* can be used here",
-                       reader->name, reader->text, token->text, devices->nodes);
-    node = token->kind == KIND_GPU ? node_of_uuid(reader->facts, token->text) : UNTOLD;
-    if (node == UNKNOWN)
-        return err_set(err, absent(devices), "%s=%s: no device here has the UUID \"%s\"",
-                       reader->name, reader->text, token->text);
-    if (node == AMBIGUOUS)
-        return err_set(err, ERR_SPEC, "%s=%s: \"%s\" fits several devices: give more of the UUID",
-                       reader->name, reader->text, token->text);
-    return 0;
-}
-
-static int check_token(const struct reader *reader, const struct token *token, struct err *err)
-{
-    const struct strvec *pool = reader->pool;
-
-    if (token->kind == KIND_BAD)
-        return err_set(err, ERR_SPEC,
-                       "%s=%s: the driver stops at \"%s\", which is no index and no UUID: take it "
-                       "out",
-                       reader->name, reader->text, token->text);
-    for (size_t i = 0; i < pool->count; i++) {
-        struct token other = token_of(pool->items[i]);
-
-        if (other.kind != token->kind)
-            return err_set(err, ERR_SPEC,
-                           "%s=%s: the driver stops at \"%s\": indices, GPU- and MIG- names cannot "
-                           "be mixed",
-                           reader->name, reader->text, token->text);
-        if (same_device(reader->facts, &other, token))
-            return err_set(err, ERR_SPEC,
-                           "%s=%s: \"%s\" is a device that is named before: the driver would show "
-                           "none at all",
-                           reader->name, reader->text, token->text);
-    }
-    return check_present(reader, token, err);
-}
-
-static bool is_strict(const struct token *token)
-{
-    long index;
-
-    return token->kind != KIND_INDEX || scan_int(token->text, 0, INDEX_MAX, &index);
-}
-
-/* Reads a comma list; the driver takes blanks around an entry and a comma at the very end. */
-static int read_list(const struct reader *reader, struct err *err)
-{
-    const char *at = reader->text;
-
-    for (;;) {
-        size_t size = strcspn(at, ",");
-        const char *first = at + strspn(at, BLANKS);
-        const char *end = at + size;
-        char room[TOKEN_MAX];
-        struct buf entry = BUF_OVER(room);
-        struct token token;
-
-        while (end > first && strchr(BLANKS, end[-1]))
-            end--;
-        if (first < end)
-            buf_add(&entry, first, (size_t)(end - first));
-        if (at[size] == '\0' && entry.len == 0 && reader->pool->count > 0)
-            return 0;
-        token = token_of(room);
-        if (entry.truncated || (reader->strict && !is_strict(&token)))
-            token.kind = KIND_BAD;
-        if (check_token(reader, &token, err) < 0)
-            return -1;
-        strvec_push(reader->pool, room);
-        if (at[size] == '\0')
-            return 0;
-        at += size + 1;
-    }
-}
+#define LIST_MAX 4096
+#define BLANKS   " \t"
 
 /* The forms that mean "no devices" in practice; Slurm writes NoDevFiles. */
-static bool hides_all(const char *text)
+static bool hides_all(const struct vendor *vendor, const char *text)
 {
     text += strspn(text, BLANKS);
-    return *text == '\0' || scan_word(text, "-1|none|void|NoDevFiles") >= 0;
+    return (*text == '\0' && !vendor->empty_is_all) ||
+           scan_word(text, "-1|none|void|NoDevFiles") >= 0;
 }
 
-/* Distinct GPU UUIDs that the container runtime was asked for. MIG parts share their GPU's node. */
-static int count_granted(const char *text)
-{
-    CLEANUP(strvec_release) struct strvec seen = STRVEC_INIT;
+/* Distinct names of one kind that the container runtime was asked for; how often they come again. */
+struct granted {
+    struct strvec names;
+    int again;
+};
 
+static void read_granted(const char *text, const char *kind, struct granted *granted)
+{
     while (text && *text != '\0') {
         bool again = false;
-        char room[TOKEN_MAX];
+        char room[DEVICE_TOKEN_MAX];
         struct buf entry = BUF_OVER(room);
 
         text += strspn(text, BLANKS);
         buf_add(&entry, text, strcspn(text, "," BLANKS));
-        for (size_t i = 0; i < seen.count; i++)
-            again = again || strcasecmp(seen.items[i], room) == 0;
-        if (strncmp(room, "GPU-", 4) == 0 && !again)
-            strvec_push(&seen, room);
         text += strcspn(text, ",");
         text += *text == ',';
+        if (strncmp(room, kind, strlen(kind)) != 0)
+            continue;
+        for (size_t i = 0; i < granted->names.count; i++)
+            again = again || strcasecmp(granted->names.items[i], room) == 0;
+        if (again)
+            granted->again++;
+        else
+            strvec_push(&granted->names, room);
     }
-    return (int)seen.count;
 }
 
 /* The pool's token that an entry of --devices selects; NULL if it is not in the pool. */
@@ -215,17 +55,23 @@ static const char *select_token(const struct devices *devices, const struct fact
     const char *found = NULL;
 
     for (size_t i = 0; i < devices->pool.count; i++) {
-        struct token token = token_of(devices->pool.items[i]);
-        bool prefix = token.kind == wanted->kind && token.kind != KIND_INDEX &&
+        struct token token = device_token(devices->vendor, devices->pool.items[i]);
+        bool prefix = token.kind == wanted->kind && token.kind != TOKEN_INDEX &&
+                      token.kind != TOKEN_TILE &&
                       strncasecmp(token.text, wanted->text, strlen(wanted->text)) == 0;
 
-        if (same_device(facts, &token, wanted))
+        if (device_same(devices, facts, &token, wanted))
             return devices->pool.items[i];
         if (prefix && found)
             return NULL;
         if (prefix)
             found = devices->pool.items[i];
     }
+    /* What was discovered may be told by its place too, whatever it is called. */
+    if (!found && devices->discovered && wanted->kind == TOKEN_INDEX &&
+        wanted->index < (long)devices->pool.count &&
+        device_token(devices->vendor, devices->pool.items[0]).kind != TOKEN_INDEX)
+        found = devices->pool.items[wanted->index];
     return found;
 }
 
@@ -236,32 +82,19 @@ static void add_number(void *context, long number)
     buf_addf(out, out->len > 0 ? ",%ld" : "%ld", number);
 }
 
-/* Narrows the pool to --devices. A discovered pool has no UUID tokens: the UUID itself is one. */
+/* Narrows the pool to what --devices wants. A discovered pool has no UUIDs: the UUID itself is one. */
 static int narrow(struct devices *devices, const struct facts *facts, const struct setting *list,
-                  struct err *err)
+                  const struct strvec *wanted, struct err *err)
 {
-    CLEANUP(strvec_release) struct strvec wanted = STRVEC_INIT;
     CLEANUP(strvec_release) struct strvec chosen = STRVEC_INIT;
-    char room[LIST_MAX];
-    struct buf numbers = BUF_OVER(room);
-    struct reader reader = {.name = list->origin,
-                            .text = list->text,
-                            .facts = facts,
-                            .devices = devices,
-                            .pool = &wanted,
-                            .strict = true};
 
-    if (scan_list(list->text, INDEX_MAX, add_number, &numbers) && !numbers.truncated)
-        reader.text = room; /* ranges written out */
-    if (read_list(&reader, err) < 0)
-        return -1;
-    for (size_t i = 0; i < wanted.count; i++) {
-        struct token token = token_of(wanted.items[i]);
+    for (size_t i = 0; i < wanted->count; i++) {
+        struct token token = device_token(devices->vendor, wanted->items[i]);
         const char *found = select_token(devices, facts, &token);
 
-        if (!found && devices->discovered && token.kind == KIND_GPU &&
-            node_of_uuid(facts, token.text) >= 0)
-            found = wanted.items[i];
+        if (!found && devices->discovered && token.kind == TOKEN_GPU &&
+            devices_node(devices, facts, token.text))
+            found = wanted->items[i];
         if (!found)
             return err_set(err, ERR_SPEC, "%s=%s: \"%s\" is not among the devices of %s",
                            list->origin, list->text, token.text, devices->origin);
@@ -270,6 +103,37 @@ static int narrow(struct devices *devices, const struct facts *facts, const stru
     strvec_release(&devices->pool);
     devices->pool = chosen;
     chosen = (struct strvec)STRVEC_INIT;
+    return 0;
+}
+
+/* --devices: within the pool; of devices that cannot be counted it is the pool. */
+static int apply_list(struct devices *devices, const struct facts *facts,
+                      const struct setting *setting, struct err *err)
+{
+    CLEANUP(strvec_release) struct strvec wanted = STRVEC_INIT;
+    char room[LIST_MAX];
+    struct buf numbers = BUF_OVER(room);
+    struct device_list list = {.name = setting->origin,
+                               .text = setting->text,
+                               .facts = facts,
+                               .devices = devices,
+                               .pool = &wanted,
+                               .strict = true,
+                               .limit = devices->nested ? 0 : devices->nodes};
+
+    if (devices->discovered)
+        list.limit = (int)devices->pool.count;
+    if (scan_list(setting->text, DEVICE_INDEX_MAX, add_number, &numbers) && !numbers.truncated)
+        list.text = room; /* ranges written out */
+    if (device_list_read(&list, err) < 0)
+        return -1;
+    if (devices->pool.count > 0) {
+        if (narrow(devices, facts, setting, &wanted, err) < 0)
+            return -1;
+    } else {
+        devices->pool = wanted;
+        wanted = (struct strvec)STRVEC_INIT;
+    }
     devices->origin = "--devices";
     return 0;
 }
@@ -277,41 +141,134 @@ static int narrow(struct devices *devices, const struct facts *facts, const stru
 static void count_nodes(struct devices *devices, const struct facts *facts)
 {
     for (int i = 0; i < facts->device_count; i++) {
-        if (facts->devices[i].accessible)
+        const struct facts_device *device = &facts->devices[i];
+
+        if (device_usable(device, devices->vendor)) {
             devices->nodes++;
-        else
-            devices->denied++;
+        } else if (device->vendor == devices->vendor->id && !device->accessible) {
+            if (devices->denied++ == 0)
+                devices->denied_errno = device->denied;
+        }
     }
+}
+
+/*
+ * MIG instances: by the names that the runtime was given, if it was given just these; else by the
+ * older form that tells where they are. A single one is what number 0 means.
+ */
+static int discover_migs(struct devices *devices, const struct facts *facts,
+                         const struct strvec *granted, struct err *err)
+{
+    devices->origin = "/dev/nvidia-caps";
+    if ((int)granted->count == facts->mig_count) {
+        strvec_push_all(&devices->pool, strvec_texts(granted));
+        return 0;
+    }
+    for (int i = 0; i < facts->mig_count; i++) {
+        const struct facts_mig *mig = &facts->migs[i];
+        const struct facts_device *gpu = facts->devices;
+
+        while (gpu->vendor != VENDOR_NVIDIA || gpu->minor != mig->minor)
+            gpu++;
+        if (gpu->uuid[0])
+            strvec_pushf(&devices->pool, "MIG-%s/%d/%d", gpu->uuid, mig->gpu_instance,
+                         mig->compute_instance);
+        else if (facts->mig_count == 1)
+            strvec_push(&devices->pool, "0");
+        else
+            return err_set(err, ERR_SPEC,
+                           "there are %d MIG instances, but nothing tells their names: name them "
+                           "in CUDA_VISIBLE_DEVICES (nvidia-smi -L lists them)",
+                           facts->mig_count);
+    }
+    return 0;
 }
 
 /* CUDA renumbers what it finds in a container: indices count from 0, whatever the minors are. */
-static void discover(struct devices *devices, const struct facts *facts)
+static void discover_nodes(struct devices *devices, const struct facts *facts)
 {
-    devices->discovered = true;
-    for (int i = 0; i < devices->nodes; i++)
-        strvec_pushf(&devices->pool, "%d", i);
-    if (devices->nodes > 0)
-        devices->origin = "/dev/nvidia*";
-    else
-        devices->foreign = facts->other_accelerator;
+    const struct facts_device *device;
+    bool uuids = devices->mps;
+
+    for (int i = 0; (device = device_at(facts, devices->vendor, i)); i++)
+        uuids = uuids && device->uuid[0];
+    for (int i = 0; (device = device_at(facts, devices->vendor, i)); i++) {
+        if (uuids)
+            strvec_push(&devices->pool, device->uuid);
+        else
+            strvec_pushf(&devices->pool, "%d", device->numbered ? device->index : i);
+    }
+    devices->origin = devices->vendor->nodes;
 }
 
-static int find_pool(struct devices *devices, const struct facts *facts, const char *inherited,
-                     struct err *err)
+/* Without nodes there may still be devices: a sign of another kind, or --vendor, says so. */
+static void find_uncounted(struct devices *devices, const struct settings *settings,
+                           const struct facts *facts)
 {
-    struct reader reader = {.name = "CUDA_VISIBLE_DEVICES",
-                            .text = inherited,
-                            .facts = facts,
-                            .devices = devices,
-                            .pool = &devices->pool};
+    if (devices->denied > 0)
+        return;
+    if (facts->other_accelerator && facts->other_vendor == devices->vendor->id)
+        devices->foreign = facts->other_accelerator;
+    else if (settings_word(settings, OPT_VENDOR) > 0 && devices->vendor->id != VENDOR_NVIDIA)
+        devices->foreign = devices->vendor->name;
+}
 
-    if (!inherited) {
-        discover(devices, facts);
-        return 0;
+/* Entries of an outer variable, which the inner one's indices count in; 0 if it is not set. */
+static int count_outer(const struct devices *devices, const char *const *envp)
+{
+    const char *const *names = devices->vendor->variables;
+    const char *text = NULL;
+    int count = 1;
+
+    for (int i = 1; i < VENDOR_VARIABLES && names[i]; i++) {
+        bool outermost = i + 1 == VENDOR_VARIABLES || !names[i + 1];
+
+        if (outermost && strcmp(names[i], devices->variable) != 0)
+            text = env_get(envp, names[i]);
     }
-    devices->origin = "CUDA_VISIBLE_DEVICES";
-    devices->hidden = hides_all(inherited);
-    return devices->hidden ? 0 : read_list(&reader, err);
+    for (const char *at = text ? text : ""; *at; at++)
+        count += *at == ',';
+    return text && *text ? count : 0;
+}
+
+static int read_pool(struct devices *devices, const struct facts *facts, const char *inherited,
+                     const char *const *envp, struct err *err)
+{
+    struct device_list list = {.name = devices->variable,
+                               .text = inherited,
+                               .facts = facts,
+                               .devices = devices,
+                               .pool = &devices->pool,
+                               .limit = count_outer(devices, envp)};
+
+    devices->nested = list.limit > 0;
+    if (!devices->nested)
+        list.limit = devices->nodes;
+    devices->origin = devices->variable;
+    devices->hidden = hides_all(devices->vendor, inherited);
+    return devices->hidden ? 0 : device_list_read(&list, err);
+}
+
+static int find_pool(struct devices *devices, const struct settings *settings,
+                     const struct facts *facts, const char *const *envp, struct err *err)
+{
+    const char *inherited = env_get(envp, devices->variable);
+    struct granted migs = {.names = STRVEC_INIT};
+    int rc = 0;
+
+    if (inherited && (inherited[0] || !devices->vendor->empty_is_all))
+        return read_pool(devices, facts, inherited, envp, err);
+    devices->discovered = true;
+    if (devices->vendor->mig && facts->mig_count > 0) {
+        read_granted(env_get(envp, "NVIDIA_VISIBLE_DEVICES"), "MIG-", &migs);
+        rc = discover_migs(devices, facts, &migs.names, err);
+        strvec_release(&migs.names);
+    } else if (devices->nodes > 0) {
+        discover_nodes(devices, facts);
+    } else {
+        find_uncounted(devices, settings, facts);
+    }
+    return rc;
 }
 
 /* torchrun's --virtual-local-rank is a mode of ours. */
@@ -331,6 +288,53 @@ static int find_mode(const struct settings *settings, enum device_mode *ret, str
     return 0;
 }
 
+static const char *set_variable(const struct vendor *vendor, const char *const *envp)
+{
+    for (int i = 0; i < VENDOR_VARIABLES && vendor->variables[i]; i++) {
+        if (env_get(envp, vendor->variables[i]))
+            return vendor->variables[i];
+    }
+    return NULL;
+}
+
+/* --vendor; else whose nodes are here, in the order of the table; else whose variable is set. */
+static const struct vendor *find_vendor(const struct settings *settings, const struct facts *facts,
+                                        const char *const *envp)
+{
+    int word = settings_word(settings, OPT_VENDOR);
+
+    if (word > 0)
+        return &vendors[word - 1];
+    for (int id = 0; id < VENDOR__COUNT; id++) {
+        for (int i = 0; i < facts->device_count; i++) {
+            if (vendors[id].by_nodes && facts->devices[i].vendor == vendors[id].id)
+                return &vendors[id];
+        }
+    }
+    if (facts->other_accelerator)
+        return &vendors[facts->other_vendor];
+    for (int id = 0; id < VENDOR__COUNT; id++) {
+        if (set_variable(&vendors[id], envp))
+            return &vendors[id];
+    }
+    return &vendors[VENDOR_NVIDIA];
+}
+
+/* What NVIDIA's container runtime was asked for, as far as it is told by UUID. */
+static void find_evidence(struct devices *devices, const char *const *envp)
+{
+    struct granted gpus = {.names = STRVEC_INIT};
+
+    if (devices->vendor->id != VENDOR_NVIDIA)
+        return;
+    read_granted(env_get(envp, "NVIDIA_VISIBLE_DEVICES"), "GPU-", &gpus);
+    devices->evidence = (int)gpus.names.count;
+    devices->replicas = gpus.again > 0 ? devices->evidence + gpus.again : 0;
+    devices->mps = env_get(envp, "CUDA_MPS_PIPE_DIRECTORY") != NULL;
+    devices->set_order = !env_get(envp, "CUDA_DEVICE_ORDER");
+    strvec_release(&gpus.names);
+}
+
 int devices_find(const struct settings *settings, const struct facts *facts,
                  const char *const *envp, struct devices *ret, struct err *err)
 {
@@ -338,15 +342,16 @@ int devices_find(const struct settings *settings, const struct facts *facts,
 
     *ret = (struct devices){.origin = "none", .mode = DEVICE_AUTO};
     ret->per_rank = (int)settings_int(settings, OPT_GPUS_PER_RANK);
-    ret->set_order = !env_get(envp, "CUDA_DEVICE_ORDER");
-    ret->evidence = count_granted(env_get(envp, "NVIDIA_VISIBLE_DEVICES"));
+    ret->vendor = find_vendor(settings, facts, envp);
+    ret->variable = set_variable(ret->vendor, envp);
+    if (!ret->variable)
+        ret->variable = ret->vendor->own;
+    find_evidence(ret, envp);
     count_nodes(ret, facts);
     if (find_mode(settings, &ret->mode, err) < 0 ||
-        find_pool(ret, facts, env_get(envp, "CUDA_VISIBLE_DEVICES"), err) < 0) {
-        devices_release(ret);
-        return -1;
-    }
-    if (list->text && ret->pool.count > 0 && narrow(ret, facts, list, err) < 0) {
+        find_pool(ret, settings, facts, envp, err) < 0 ||
+        (list->text && (ret->pool.count > 0 || ret->foreign) &&
+         apply_list(ret, facts, list, err) < 0)) {
         devices_release(ret);
         return -1;
     }

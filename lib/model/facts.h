@@ -11,15 +11,38 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define FACTS_DEVICES_MAX 256
+#include "base/cpuset.h"
+#include "model/vendor.h"
 
-/* One NVIDIA device node. */
+#define FACTS_DEVICES_MAX 256
+#define FACTS_MIGS_MAX    64
+
+/* One device node. */
 struct facts_device {
-    int minor;       /* of /dev/nvidia<minor>, character device 195:<minor> */
+    enum vendor_id vendor;
+    int minor;     /* N of /dev/nvidiaN, /dev/davinciN, ...: the host's number */
+    bool numbered; /* its runtime calls it `index`, whatever else is there; else by its place */
+    int index;
     bool accessible; /* access(2) for reading and writing */
+    int denied;      /* errno of that: EPERM is the device cgroup, EACCES the mode */
+    bool excluded;   /* the driver was told not to use it: CUDA never shows it */
     char uuid[48];   /* "GPU-..."; empty if unknown */
     char bus_id[20]; /* "0000:3b:00.0"; empty if unknown */
     int numa_node;   /* -1 if unknown */
+};
+
+/* One MIG compute instance whose capability we may open. */
+struct facts_mig {
+    int minor; /* of its GPU */
+    int gpu_instance, compute_instance;
+};
+
+/* One CPU; -1: unknown. */
+struct facts_cpu {
+    short node;   /* NUMA node */
+    short socket; /* package */
+    short core;   /* lowest CPU of those that share its core */
+    short cache;  /* lowest CPU of those that share its last-level cache */
 };
 
 struct facts {
@@ -34,18 +57,27 @@ struct facts {
     /* programs found on PATH */
     const char *python; /* "python", else "python3", else NULL: what a *.py runs under */
 
-    /* devices, below sysroot, sorted by bus id where known, else by minor */
+    /* devices, below sysroot, by vendor, then by bus id where known, else by minor */
     int device_count;
     struct facts_device devices[FACTS_DEVICES_MAX];
+    int mig_count;
+    struct facts_mig migs[FACTS_MIGS_MAX];
     bool nvidia_driver;            /* /proc/driver/nvidia exists */
-    const char *other_accelerator; /* "/dev/kfd" or the like without NVIDIA nodes; NULL if none */
+    const char *other_accelerator; /* "/dev/dxg" or the like, whose devices cannot be counted */
+    enum vendor_id other_vendor;   /* whose it is */
+    bool infiniband;               /* /dev/infiniband/uverbs* */
 
     /* CPUs and memory, below sysroot */
-    int cpus_allowed;     /* sched_getaffinity(2) */
-    int64_t cpu_quota_us; /* tightest visible cgroup v1/v2 quota; -1: none */
+    int cpus_allowed;                 /* sched_getaffinity(2) */
+    struct cpuset cpus;               /* the same, by number */
+    const struct facts_cpu *topology; /* [CPUSET_MAX]; NULL: not asked for (sys/facts.h) */
+    int64_t cpu_quota_us;             /* tightest visible cgroup v1/v2 quota; -1: none */
     int64_t cpu_period_us;
     int64_t shm_bytes;                          /* size of /dev/shm; -1 if unknown */
     int64_t memory_limit_bytes;                 /* of the cgroup; -1: none */
+    int64_t pids_room;                          /* processes that pids limits leave; -1: none */
+    int64_t memlock_bytes;                      /* RLIMIT_MEMLOCK; -1: none */
+    bool ipc_lock;                              /* CAP_IPC_LOCK is effective: no such limit */
     int ephemeral_port_min, ephemeral_port_max; /* ip_local_port_range */
 
     bool default_spec;       /* /etc/rankinit/spec.yaml exists */

@@ -105,8 +105,10 @@ const struct option_row option_rows[OPT__COUNT] = {
         .auto_unset = true, .spec_key = "devices.list", .arg = "LIST",
         .help = "use only these, out of those that are visible; auto: all" },
     [OPT_VENDOR] = {
-        .name = "vendor", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .group = GROUP_DEVICES,
-        .spec_key = "devices.vendor", .dflt = "auto" },
+        .name = "vendor", .type = OPTION_WORD, .group = GROUP_DEVICES,
+        .words = "auto|nvidia|amd|ascend|habana|intel",
+        .spec_key = "devices.vendor", .arg = "NAME", .dflt = "auto",
+        .help = "whose devices: auto (as found), nvidia, amd, ascend, habana or intel" },
     [OPT_DEVICE_SHARE] = {
         .name = "device-share", .group = GROUP_DEVICES, .spec_key = "devices.share",
         .help = "allow more ranks than devices" },
@@ -114,11 +116,13 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "virtual-local-rank", .group = GROUP_DEVICES, .pet = true,
         .help = "torchrun's name for --device-mode isolated" },
     [OPT_CPU_BIND] = {
-        .name = "cpu-bind", .type = OPTION_WORD, .status = OPTION_NOT_YET, .group = GROUP_DEVICES,
-        .words = "none|numa|cores", .spec_key = "cpu.bind", .dflt = "none" },
+        .name = "cpu-bind", .type = OPTION_WORD, .group = GROUP_DEVICES,
+        .words = "none|numa|cores", .spec_key = "cpu.bind", .arg = "HOW", .dflt = "none",
+        .help = "none, numa (the CPUs and memory near a rank's device) or cores (an equal part)" },
     [OPT_NUMA_BINDING] = {
-        .name = "numa-binding", .type = OPTION_WORD, .status = OPTION_NOT_YET,
-        .group = GROUP_DEVICES, .words = "node|socket|exclusive|core-complex" },
+        .name = "numa-binding", .type = OPTION_WORD, .group = GROUP_DEVICES,
+        .words = "node|socket|exclusive|core-complex", .arg = "HOW",
+        .help = "torchrun's: node (as --cpu-bind numa), socket, exclusive or core-complex" },
     [OPT_THREADS] = {
         .name = "threads", .type = OPTION_WORD_OR_INT, .group = GROUP_DEVICES,
         .words = "budget|torchrun|keep", .min = 1, .max = 4096,

@@ -301,7 +301,8 @@ const char *outcome_stage_word(enum spawn_stage stage)
     static const char *const words[] = {
         [STAGE_NONE] = "none",         [STAGE_FORK] = "fork",       [STAGE_GROUP] = "group",
         [STAGE_TERMINAL] = "terminal", [STAGE_SIGNALS] = "signals", [STAGE_STDIO] = "stdio",
-        [STAGE_WORKDIR] = "workdir",   [STAGE_EXEC] = "exec",
+        [STAGE_WORKDIR] = "workdir",   [STAGE_CPUS] = "cpus",       [STAGE_MEMORY] = "memory",
+        [STAGE_EXEC] = "exec",
     };
 
     return words[stage];

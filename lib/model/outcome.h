@@ -26,6 +26,8 @@ enum spawn_stage {
     STAGE_SIGNALS,
     STAGE_STDIO,
     STAGE_WORKDIR,
+    STAGE_CPUS, /* these two only tell: the rank starts all the same */
+    STAGE_MEMORY,
     STAGE_EXEC
 };
 

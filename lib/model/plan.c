@@ -141,6 +141,7 @@ void plan_release(struct plan *plan)
     strvec_release(&plan->argv);
     strvec_release(&plan->env);
     devices_release(&plan->devices);
+    plan_release_places(plan);
     strvec_release(&plan->notices);
     strvec_release(&plan->texts);
 }

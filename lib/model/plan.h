@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cpuset.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/strvec.h"
@@ -71,6 +72,15 @@ struct plan_report {
     int max_bytes;               /* of the termination log */
 };
 
+/* Where one rank is: what is known of its devices, and the CPUs it is bound to. */
+struct plan_place {
+    const char *uuids, *bus_ids; /* of its devices, with commas; "": not known of all */
+    int numa_node;               /* of its first device, else of its CPUs; -1: unknown */
+    bool bound;
+    struct cpuset cpus; /* if bound */
+    int memory_node;    /* whose memory it prefers, if bound; -1: any */
+};
+
 struct plan {
     enum plan_mode mode;
     bool torchrun; /* called under that name */
@@ -82,9 +92,10 @@ struct plan {
     bool local_rank_arg; /* add --local-rank=N right after the script */
     int script_index;    /* index in argv of the script or module; -1 if unknown */
     struct devices devices;
-    int omp_threads;       /* OMP_NUM_THREADS to set when unset; 0: leave alone */
-    const char *error_dir; /* where error files are made; NULL: nowhere, or not wanted */
-    bool log_dir_stated;   /* error_dir is the user's --log-dir: kept, and must be usable */
+    struct plan_place *places; /* [job.nproc] in fan-out; NULL in init mode */
+    int omp_threads;           /* OMP_NUM_THREADS to set when unset; 0: leave alone */
+    const char *error_dir;     /* where error files are made; NULL: nowhere, or not wanted */
+    bool log_dir_stated;       /* error_dir is the user's --log-dir: kept, and must be usable */
     struct plan_stop stop;
     struct plan_output output;
     struct plan_report report;

@@ -19,6 +19,13 @@ void plan_resolve_env(const struct plan_inputs *inputs, struct plan *plan);
 /* plan->job, devices and threads of a fan-out. plan_shape.c */
 int plan_resolve_shape(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 
+/*
+ * plan->places: what is known of each rank's devices, and which CPUs it is bound to; says both in
+ * notices; lowers omp_threads to what the CPUs of a rank can run. plan_places.c
+ */
+int plan_resolve_places(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
+void plan_release_places(struct plan *plan);
+
 /* plan->job's master_addr and master_port, once nodes and node rank are known. plan_master.c */
 int plan_resolve_master(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 

@@ -9,6 +9,7 @@
 #include "model/plan.h"
 #include "model/plan_parts.h"
 #include "model/platform.h"
+#include "model/preflight.h"
 
 /* Everything that the steps below share. */
 struct shape {
@@ -50,10 +51,9 @@ static int resolve_nproc(const struct shape *shape, int *ret, struct err *err)
         *ret = budget < PLAN_RANKS_MAX ? budget : PLAN_RANKS_MAX;
         return 0;
     }
-    if (devices->foreign && devices->mode != DEVICE_NONE)
+    if (devices->foreign && devices->mode != DEVICE_NONE && devices->pool.count == 0)
         return err_set(err, ERR_SPEC,
-                       "%s is here, but its devices are not supported yet, so they cannot be "
-                       "counted: state --nproc-per-node N",
+                       "the devices of %s cannot be counted: state --nproc-per-node N",
                        devices->foreign);
     if (devices->mode == DEVICE_NONE && strcmp(shape->nproc, "gpu") == 0)
         return err_set(err, ERR_SPEC,
@@ -75,9 +75,17 @@ static int check_counted(const struct shape *shape, struct err *err)
     bool several = shape->plan->job.nnodes > 1;
     bool none = devices->pool.count == 0;
     struct strvec *notices = &shape->plan->notices;
+    char room[256];
+    struct buf denied = BUF_OVER(room);
 
     if (devices->mode == DEVICE_NONE || devices->hidden || !devices->discovered)
         return 0;
+    if (devices->denied > 0) {
+        devices_denied_text(devices, &denied);
+        return err_set(err, ERR_DEVICES,
+                       "%s; or state --nproc-per-node N for fewer ranks, or --device-mode none",
+                       room);
+    }
     if (several && devices->evidence > devices->nodes)
         return err_set(err, ERR_DEVICES,
                        "NVIDIA_VISIBLE_DEVICES names %d GPUs, but only %d of /dev/nvidia* can be "
@@ -86,10 +94,8 @@ static int check_counted(const struct shape *shape, struct err *err)
                        devices->evidence, devices->nodes);
     if (several && none && driver)
         return err_set(err, ERR_DEVICES,
-                       "the NVIDIA driver is here (/proc/driver/nvidia), but %s: state "
-                       "--nproc-per-node N for ranks without devices",
-                       devices->denied > 0 ? "none of /dev/nvidia* may be opened"
-                                           : "there is no /dev/nvidia*");
+                       "the NVIDIA driver is here (/proc/driver/nvidia), but there is no "
+                       "/dev/nvidia*: state --nproc-per-node N for ranks without devices");
     if (none && driver)
         strvec_push(notices, "no device can be used, although the NVIDIA driver is here "
                              "(/proc/driver/nvidia): one rank, on the CPU");
@@ -206,5 +212,5 @@ int plan_resolve_shape(const struct plan_inputs *inputs, struct plan *plan, stru
     plan->devices.foreign = NULL; /* the facts' memory; told by now */
     plan->omp_threads = resolve_threads(settings, plan->torchrun, cpus_budget(inputs->facts),
                                         plan->job.nproc);
-    return 0;
+    return preflight(inputs->facts, plan, err) < 0 ? -1 : plan_resolve_places(inputs, plan, err);
 }

@@ -145,31 +145,37 @@ static void set_rendezvous(const struct plan_job *job, const struct rankenv_late
     set_default(env, "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
 }
 
-static const char *mode_word(enum device_mode mode)
-{
-    static const char *const words[] = {
-        [DEVICE_AUTO] = "auto",         [DEVICE_SHARED] = "shared",
-        [DEVICE_ISOLATED] = "isolated", [DEVICE_ISOLATED_KEEP_RANK] = "isolated-keep-rank",
-        [DEVICE_NONE] = "none",
-    };
-
-    return words[mode];
-}
-
 /* A rank with one visible device has to take number 0, so isolated mode calls it that. */
 static void set_devices(const struct plan *plan, int local_rank, struct strvec *env)
 {
+    const struct devices *devices = &plan->devices;
     char room[LIST_ROOM];
     struct buf list = BUF_OVER(room);
 
-    devices_list(&plan->devices, local_rank, &list);
-    set_int(env, "LOCAL_RANK", plan->devices.mode == DEVICE_ISOLATED ? 0 : local_rank);
-    if (plan->devices.set_variable)
-        env_set(env, "CUDA_VISIBLE_DEVICES", room);
-    if (plan->devices.set_order)
+    devices_list(devices, local_rank, &list);
+    set_int(env, "LOCAL_RANK", devices->mode == DEVICE_ISOLATED ? 0 : local_rank);
+    if (devices->set_variable)
+        env_set(env, devices->variable, room);
+    if (devices->set_order)
         set_default(env, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-    env_set(env, "RANKINIT_THIS_DEVICES", room);
-    env_set(env, "RANKINIT_THIS_DEVICE_MODE", mode_word(plan->devices.mode));
+    env_set(env, "RANKINIT_THIS_DEVICES", devices->mode == DEVICE_NONE ? "" : room);
+    env_set(env, "RANKINIT_THIS_DEVICE_MODE", devices_mode_word(devices->mode));
+}
+
+/* Where it is, as far as that is known: what a program would have to ask NVML and sysfs for. */
+static void set_place(const struct plan_place *place, struct strvec *env)
+{
+    char room[LIST_ROOM];
+    struct buf cpus = BUF_OVER(room);
+
+    set_or_unset(env, "RANKINIT_THIS_UUIDS", place->uuids[0] ? place->uuids : NULL);
+    set_or_unset(env, "RANKINIT_THIS_BUS_IDS", place->bus_ids[0] ? place->bus_ids : NULL);
+    if (place->numa_node >= 0)
+        set_int(env, "RANKINIT_THIS_NUMA_NODE", place->numa_node);
+    if (!place->bound)
+        return;
+    cpuset_write(&place->cpus, &cpus);
+    env_set(env, "RANKINIT_THIS_CPUS", room);
 }
 
 /* Names that no option has: true in every mode, and the sign of a rank to a rankinit inside it. */
@@ -193,6 +199,8 @@ void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv
     set_ranks(&plan->job, local_rank, ret);
     set_rendezvous(&plan->job, late, ret);
     set_devices(plan, local_rank, ret);
+    if (plan->places)
+        set_place(&plan->places[local_rank], ret);
     set_truth(plan, local_rank, late, ret);
     set_default(ret, "PYTHONUNBUFFERED", "1");
     set_default(ret, "PYTHONFAULTHANDLER", "1");

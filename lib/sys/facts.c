@@ -1,17 +1,21 @@
 #include "sys/facts.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/scan.h"
 #include "sys/facts_cgroup.h"
 #include "sys/file.h"
@@ -160,51 +164,91 @@ static void collect_ports(const char *sysroot, struct facts *facts)
     facts->ephemeral_port_max = (int)last;
 }
 
-static void count_one(void *context, long number)
+static void take_cpu(void *context, long number)
 {
-    (void)number;
-    ++*(int *)context;
+    struct facts *facts = context;
+
+    facts->cpus_allowed++;
+    cpuset_add(&facts->cpus, number);
 }
 
-/* CPUs of the line "Cpus_allowed_list:" of a fixture's /proc/self/status; 0 if it has none. */
-static int count_listed_cpus(const char *sysroot)
+/* The line KEY of a text of /proc/self/status, without blanks in front; NULL if it has none. */
+static char *status_line(char *text, const char *key)
 {
-    static const char key[] = "\nCpus_allowed_list:";
+    char *line = strstr(text, key);
+
+    if (!line)
+        return NULL;
+    line += strlen(key);
+    line += strspn(line, " \t");
+    line[strcspn(line, "\n")] = '\0';
+    return line;
+}
+
+/* CPUs of the line "Cpus_allowed_list:" of a fixture's /proc/self/status. */
+static void take_listed_cpus(const char *sysroot, struct facts *facts)
+{
     char text[STATUS_MAX];
     char *list;
-    int count = 0;
 
     if (peek_below(sysroot, "/proc/self/status", text, sizeof(text)) < 0)
-        return 0;
-    list = strstr(text, key);
-    if (!list)
-        return 0;
-    list += strlen(key);
-    list += strspn(list, " \t");
-    list[strcspn(list, "\n")] = '\0';
-    return scan_list(list, CPUS_MAX, count_one, &count) ? count : 0;
+        return;
+    list = status_line(text, "\nCpus_allowed_list:");
+    if (list && !scan_list(list, CPUS_MAX, take_cpu, facts)) {
+        facts->cpus_allowed = 0;
+        memset(&facts->cpus, 0, sizeof(facts->cpus));
+    }
 }
 
 /* The raw call: glibc's cpu_set_t ends at 1024, and the kernel refuses a mask shorter than its own. */
-static int count_own_cpus(void)
+static void take_own_cpus(struct facts *facts)
 {
     unsigned long mask[CPUS_MAX / (8 * sizeof(unsigned long))];
     long size = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
-    int count = 0;
+    const long bits = 8 * sizeof(mask[0]);
 
-    for (size_t i = 0; i < (size > 0 ? (size_t)size / sizeof(mask[0]) : 0); i++)
-        count += __builtin_popcountl(mask[i]);
-    return count;
+    for (long cpu = 0; cpu < 8 * size; cpu++) {
+        if (mask[cpu / bits] >> (cpu % bits) & 1)
+            take_cpu(facts, cpu);
+    }
 }
 
 static void collect_cpus(const char *sysroot, struct facts *facts)
 {
     if (sysroot[0])
-        facts->cpus_allowed = count_listed_cpus(sysroot);
+        take_listed_cpus(sysroot, facts);
     if (facts->cpus_allowed == 0)
-        facts->cpus_allowed = count_own_cpus();
+        take_own_cpus(facts);
     if (facts->cpus_allowed == 0)
         facts->cpus_allowed = 1;
+}
+
+/* Memory that may be pinned, which InfiniBand needs. */
+static void collect_memlock(const char *sysroot, struct facts *facts)
+{
+    char text[STATUS_MAX];
+    const char *effective;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur <= INT64_MAX)
+        facts->memlock_bytes = (int64_t)limit.rlim_cur;
+    if (peek_below(sysroot, "/proc/self/status", text, sizeof(text)) < 0)
+        return;
+    effective = status_line(text, "\nCapEff:");
+    facts->ipc_lock = effective && strtoull(effective, NULL, 16) >> CAP_IPC_LOCK & 1;
+}
+
+static void collect_infiniband(const char *sysroot, struct facts *facts)
+{
+    char room[PATH_MAX];
+    struct buf path = BUF_OVER(room);
+    CLEANUP_DIR DIR *dir = NULL;
+    const struct dirent *entry;
+
+    buf_addf(&path, "%s/dev/infiniband", sysroot);
+    dir = path.truncated ? NULL : opendir(room);
+    while (dir && (entry = readdir(dir)))
+        facts->infiniband = facts->infiniband || strncmp(entry->d_name, "uverbs", 6) == 0;
 }
 
 void facts_collect(const char *sysroot, const char *const *envp, bool fanout_possible,
@@ -214,6 +258,7 @@ void facts_collect(const char *sysroot, const char *const *envp, bool fanout_pos
     ret->cpus_allowed = 0;
     ret->cpu_quota_us = ret->cpu_period_us = -1;
     ret->shm_bytes = ret->memory_limit_bytes = -1;
+    ret->pids_room = ret->memlock_bytes = -1;
     ret->ephemeral_port_min = DEFAULT_PORT_MIN;
     ret->ephemeral_port_max = DEFAULT_PORT_MAX;
     collect_process(ret);
@@ -227,4 +272,6 @@ void facts_collect(const char *sysroot, const char *const *envp, bool fanout_pos
     facts_cgroup_collect(sysroot, ret);
     collect_shm(sysroot, ret);
     collect_ports(sysroot, ret);
+    collect_memlock(sysroot, ret);
+    collect_infiniband(sysroot, ret);
 }

@@ -17,8 +17,21 @@
 void facts_collect(const char *sysroot, const char *const *envp, bool fanout_possible,
                    struct facts *ret);
 
-/* Devices part of it (facts_devices.c): nodes, /proc/driver/nvidia, sysfs NUMA nodes. */
+/* Devices part of it (facts_devices.c): nodes, /proc/driver/nvidia, sysfs. */
 void facts_collect_devices(const char *sysroot, struct facts *facts);
+
+/*
+ * NUMA node, socket, core and last-level cache of the CPUs, for --cpu-bind only: some files for each
+ * core. `cpus` is the caller's memory, which facts point to from then on.
+ */
+void facts_collect_topology(const char *sysroot, struct facts_cpu cpus[static CPUSET_MAX],
+                            struct facts *facts);
+
+/* Reads a file that has a list of CPUs, "0-3,8"; false if it has none. */
+bool facts_read_cpulist(const char *path, struct cpuset *ret);
+
+/* The one NUMA node that has all of these CPUs; -1 if there is none or several. */
+int facts_node_of(const char *sysroot, const struct cpuset *cpus);
 
 /* The OOM-kill counter of our cgroup (v2 memory.events or v1 memory.oom_control); -1 if unknown. */
 int64_t facts_oom_kills(void);

@@ -208,6 +208,27 @@ static bool look_limit_v1(void *context, const char *dir)
     return false;
 }
 
+/* pids.max less pids.current: the same names in v1 and v2. The root has neither. */
+static bool look_pids(void *context, const char *dir)
+{
+    struct facts *facts = context;
+    char max_text[64], current_text[64];
+    char *max = max_text, *current = current_text;
+    int64_t limit, used;
+
+    if (!read_in(dir, "pids.max", max_text, sizeof(max_text)) ||
+        !read_in(dir, "pids.current", current_text, sizeof(current_text)))
+        return false;
+    limit = next_number(&max);
+    used = next_number(&current);
+    if (limit < 0 || used < 0)
+        return false;
+    limit = limit > used ? limit - used : 0;
+    if (facts->pids_room < 0 || limit < facts->pids_room)
+        facts->pids_room = limit;
+    return false;
+}
+
 void facts_cgroup_collect(const char *sysroot, struct facts *facts)
 {
     char membership[MEMBERSHIP_MAX];
@@ -220,6 +241,9 @@ void facts_cgroup_collect(const char *sysroot, struct facts *facts)
     climb_v1(&climb, "cpu");
     climb.look = look_limit_v1;
     climb_v1(&climb, "memory");
+    climb.look = look_pids;
+    climb_v2(&climb);
+    climb_v1(&climb, "pids");
 }
 
 /* Takes the line "oom_kill N"; true if there is one. */

@@ -81,7 +81,18 @@ void loop_read_signals(struct loop *loop, int64_t now_ns)
         handle_signal(loop, &info, now_ns);
 }
 
-/* A failed start arrives as one record; end of file means that the program runs. */
+static void note_unbound(const struct loop *loop, int local_rank,
+                         const struct spawn_failure *failure)
+{
+    log_notice("rank %d: %s refused (%s): it runs without", loop->plan->job.first_rank + local_rank,
+               failure->stage == STAGE_CPUS ? "binding it to its CPUs" : "preferring near memory",
+               strerror(failure->errnum));
+}
+
+/*
+ * A failed start arrives as one record; end of file means that the program runs. Before either
+ * there may be records of what could be done without.
+ */
 static void read_status(struct loop *loop, int local_rank, int64_t now)
 {
     struct loop_rank *rank = &loop->ranks[local_rank];
@@ -90,7 +101,9 @@ static void read_status(struct loop *loop, int local_rank, int64_t now)
 
     if (rank->status.fd < 0)
         return;
-    len = read(rank->status.fd, &failure, sizeof(failure));
+    while ((len = read(rank->status.fd, &failure, sizeof(failure))) == (ssize_t)sizeof(failure) &&
+           !spawn_stage_is_fatal((enum spawn_stage)failure.stage))
+        note_unbound(loop, local_rank, &failure);
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     source_watch(loop->epoll_fd, &rank->status, 0);

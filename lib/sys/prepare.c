@@ -183,6 +183,19 @@ static void find_listen_pid(const struct plan *plan, struct strvec *env, char **
         env_unset(env, names[i]);
 }
 
+static void prepare_bind(const struct plan_place *place, struct prepared_bind *bind)
+{
+    const int bits = 8 * sizeof(bind->memory_nodes[0]);
+    int node = place->memory_node;
+
+    if (!place->bound)
+        return;
+    bind->cpus = &place->cpus;
+    bind->prefer_memory = node >= 0 && node < 8 * (int)sizeof(bind->memory_nodes);
+    if (bind->prefer_memory)
+        bind->memory_nodes[node / bits] = 1UL << (node % bits);
+}
+
 static void prepare_rank(const struct plan *plan, struct prepared *prepared, int local_rank)
 {
     struct prepared_rank *rank = &prepared->ranks[local_rank];
@@ -196,6 +209,8 @@ static void prepare_rank(const struct plan *plan, struct prepared *prepared, int
     find_listen_pid(plan, &rank->env, &rank->listen_pid);
     find_paths(rank->argv.items[0], env_get(strvec_texts(&rank->env), "PATH"), &rank->paths);
     find_script(plan, rank);
+    if (plan->places)
+        prepare_bind(&plan->places[local_rank], &rank->bind);
 }
 
 /* Each rank costs us a few descriptors; a small soft limit is ours to raise, and stays with ranks. */

@@ -10,11 +10,19 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 
+#include "base/cpuset.h"
 #include "base/err.h"
 #include "base/strvec.h"
 #include "model/plan.h"
 
 #define PREPARE_PID_DIGITS 10
+
+/* --cpu-bind, as the kernel wants it. */
+struct prepared_bind {
+    const struct cpuset *cpus; /* the plan's; NULL: not bound */
+    bool prefer_memory;
+    unsigned long memory_nodes[16]; /* 1024, as many as the kernel can have */
+};
 
 struct prepared_rank {
     struct strvec argv;
@@ -22,7 +30,8 @@ struct prepared_rank {
     struct strvec paths;  /* what to try to execute, in order */
     struct strvec script; /* argv for a shell that runs a script without "#!"; empty: none */
     char *listen_pid;     /* in env: where the child writes its own pid (sd_listen_fds(3)); NULL */
-    int error_fd;         /* our own view of its error file; -1: none */
+    struct prepared_bind bind;
+    int error_fd; /* our own view of its error file; -1: none */
     char error_path[PATH_MAX];
 };
 

@@ -2,18 +2,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-static _Noreturn void child_fail(int status_fd, enum spawn_stage stage, int errnum)
+static void child_tell(int status_fd, enum spawn_stage stage, int errnum)
 {
     struct spawn_failure failure = {.stage = (int)stage, .errnum = errnum};
     ssize_t ignored = write(status_fd, &failure, sizeof(failure));
 
     (void)ignored;
+}
+
+static _Noreturn void child_fail(int status_fd, enum spawn_stage stage, int errnum)
+{
+    child_tell(status_fd, stage, errnum);
     _exit(127);
 }
 
@@ -72,6 +79,21 @@ static int child_exec(const struct prepared_rank *program)
     return told;
 }
 
+/*
+ * The raw calls: glibc's wrapper of one is limited to its cpu_set_t, the other has none. Preferred,
+ * not bound: when the near memory is full, far memory is better than none.
+ */
+static void child_bind(const struct prepared_bind *bind, int status_fd)
+{
+    if (!bind->cpus)
+        return;
+    if (syscall(SYS_sched_setaffinity, 0, sizeof(*bind->cpus), bind->cpus) < 0)
+        child_tell(status_fd, STAGE_CPUS, errno);
+    if (bind->prefer_memory && syscall(SYS_set_mempolicy, MPOL_PREFERRED, bind->memory_nodes,
+                                       8 * sizeof(bind->memory_nodes)) < 0)
+        child_tell(status_fd, STAGE_MEMORY, errno);
+}
+
 static _Noreturn void child_run(const struct spawn_request *request, pid_t parent, int status_fd)
 {
     setpgid(0, 0);
@@ -87,12 +109,18 @@ static _Noreturn void child_run(const struct spawn_request *request, pid_t paren
     if (child_stdio(request->stdio) < 0)
         child_fail(status_fd, STAGE_STDIO, errno);
     setrlimit(RLIMIT_NOFILE, &request->prepared->nofile);
+    child_bind(&request->program->bind, status_fd);
     if (request->workdir && chdir(request->workdir) < 0)
         child_fail(status_fd, STAGE_WORKDIR, errno);
     if (request->program->listen_pid)
         child_write_pid(request->program->listen_pid);
     sigset_child_unblock(request->signals ? request->signals->mask : 0);
     child_fail(status_fd, STAGE_EXEC, child_exec(request->program));
+}
+
+bool spawn_stage_is_fatal(enum spawn_stage stage)
+{
+    return stage != STAGE_CPUS && stage != STAGE_MEMORY;
 }
 
 int spawn_rank(const struct spawn_request *request, pid_t *ret_pid, int *ret_status_fd,

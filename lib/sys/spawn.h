@@ -25,15 +25,21 @@ struct spawn_request {
     bool die_with_parent;                   /* PR_SET_PDEATHSIG SIGKILL; not when we are PID 1 */
 };
 
-/* What the child writes when a stage fails: eight bytes, one write. */
+/*
+ * What the child writes when a stage fails: eight bytes, one write. After one that is not fatal it
+ * goes on, and more may come.
+ */
 struct spawn_failure {
     int stage; /* enum spawn_stage */
     int errnum;
 };
 
+/* False for a stage whose failure is only worth a notice: binding to CPUs or memory. */
+bool spawn_stage_is_fatal(enum spawn_stage stage);
+
 /*
  * Starts the program as leader of its own process group. *ret_pid is its pid; *ret_status_fd (owned
- * by the caller, non-blocking) reads a struct spawn_failure, or end of file once the program runs.
+ * by the caller, non-blocking) reads structs spawn_failure, or end of file once the program runs.
  * ERR_SYSTEM if no pipe or process could be made.
  */
 int spawn_rank(const struct spawn_request *request, pid_t *ret_pid, int *ret_status_fd,

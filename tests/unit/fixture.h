@@ -45,10 +45,13 @@ TAP_UNUSED static struct fixture fixture_new(void)
                              .cpus_allowed = 8,
                              .cpu_quota_us = -1,
                              .shm_bytes = -1,
+                             .pids_room = -1,
+                             .memlock_bytes = -1,
                              .memory_limit_bytes = -1,
                              .ephemeral_port_min = 32768,
                              .ephemeral_port_max = 60999,
                              .scratch_dir = "/tmp"};
+    cpuset_read(&f.facts.cpus, "0-7");
     settings_init(&f.settings);
     return f;
 }

@@ -254,17 +254,30 @@ TEST(left_over_devices_are_one_notice)
     fixture_free(&f);
 }
 
-TEST(another_vendor_is_refused_when_its_devices_are_asked_for)
+/* WSL has no node for each GPU. */
+TEST(devices_that_cannot_be_counted_are_taken_on_ones_word)
 {
     struct fixture f = fixture_new();
 
-    f.facts.other_accelerator = "/dev/kfd";
-    tap_has_str(settled(&f, NULL, "--device-mode isolated", 2), "!78 --device-mode asks");
-    tap_has_str(f.err.message, "not supported yet");
-    fixture_free(&f);
-    f = fixture_new();
-    f.facts.other_accelerator = "/dev/kfd";
+    f.facts.other_accelerator = "/dev/dxg";
+    tap_eq_str(settled(&f, NULL, "--device-mode isolated", 2), "set order 0;1");
+    tap_ok(fixture_noticed(&f, "the devices of /dev/dxg cannot be counted: 2 are taken"));
+    fixture_again(&f);
+    f.facts.other_accelerator = "/dev/dxg";
     tap_eq_str(settled(&f, NULL, "", 2), "left ;");
+    fixture_again(&f);
+    f.facts.other_accelerator = "/dev/dxg";
+    tap_eq_str(settled(&f, NULL, "--devices 3,5", 2), "set order 3,5;3,5");
+    fixture_free(&f);
+}
+
+TEST(ranks_that_share_devices_come_round_again_in_whole_groups)
+{
+    struct fixture f = fixture_new();
+
+    fixture_gpus(&f, 5);
+    tap_eq_str(settled(&f, NULL, "--device-share --gpus-per-rank 2", 3), "set order 0,1;2,3;0,1");
+    tap_ok(fixture_noticed(&f, "3 ranks share 5 devices"));
     fixture_free(&f);
 }
 

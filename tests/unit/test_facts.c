@@ -210,15 +210,201 @@ TEST(other_accelerators)
 
     if (!tap_ok(tree_make(&tree)))
         return;
-    tree_write(&tree, "/dev/dri/renderD128", "");
     facts_collect_devices(tree.root, &facts);
     tap_eq_str(facts.other_accelerator, NULL);
-    add_node(&tree, "kfd");
+    add_node(&tree, "dxg");
     facts_collect_devices(tree.root, &facts);
-    tap_eq_str(facts.other_accelerator, "/dev/kfd");
+    tap_eq_str(facts.other_accelerator, "/dev/dxg");
+    tap_eq_int(facts.other_vendor, VENDOR_NVIDIA);
     add_node(&tree, "nvidia0");
     facts_collect_devices(tree.root, &facts);
     tap_eq_str(facts.other_accelerator, NULL);
+    tree_remove(&tree);
+}
+
+/* A render node and what sysfs says of its PCI device. */
+static void add_render(struct tree *tree, const char *name, const char *vendor, const char *bus_id)
+{
+    char path[128], target[128];
+
+    snprintf(path, sizeof(path), "/dev/dri/%s", name);
+    tree_write(tree, path, "");
+    snprintf(path, sizeof(path), "/sys/devices/pci/%s/vendor", bus_id);
+    tree_write(tree, path, vendor);
+    snprintf(path, sizeof(path), "/sys/devices/pci/%s/numa_node", bus_id);
+    tree_write(tree, path, "1\n");
+    snprintf(path, sizeof(path), "/sys/devices/pci/%s/unique_id", bus_id);
+    tree_write(tree, path, "1f2e3d4c5b6a7988\n");
+    snprintf(path, sizeof(path), "/sys/class/drm/%s/device", name);
+    tree_parents(tree, path);
+    snprintf(target, sizeof(target), "../../../devices/pci/%s", bus_id);
+    tap_eq_int(symlink(target, tree_path(tree, path)), 0);
+}
+
+TEST(amd_devices_are_render_nodes_beside_kfd)
+{
+    struct tree tree;
+    struct facts facts;
+
+    if (!tap_ok(tree_make(&tree)))
+        return;
+    add_render(&tree, "renderD129", "0x1002\n", "0000:0a:00.0");
+    add_render(&tree, "renderD128", "0x8086\n", "0000:00:02.0");
+    facts_collect_devices(tree.root, &facts);
+    /* Without kfd only Intel's, which ranks use when it is stated. */
+    if (tap_eq_int(facts.device_count, 1))
+        tap_eq_int(facts.devices[0].vendor, VENDOR_INTEL);
+    add_node(&tree, "kfd");
+    facts_collect_devices(tree.root, &facts);
+    if (tap_eq_int(facts.device_count, 2)) {
+        tap_eq_int(facts.devices[0].vendor, VENDOR_AMD);
+        tap_eq_int(facts.devices[0].minor, 129);
+        tap_eq_str(facts.devices[0].bus_id, "0000:0a:00.0");
+        tap_eq_str(facts.devices[0].uuid, "GPU-1f2e3d4c5b6a7988");
+        tap_eq_int(facts.devices[0].numa_node, 1);
+        tap_eq_int(facts.devices[1].vendor, VENDOR_INTEL);
+    }
+    tap_eq_str(facts.other_accelerator, NULL);
+    unlink(tree_path(&tree, "/dev/dri/renderD129"));
+    facts_collect_devices(tree.root, &facts);
+    tap_eq_str(facts.other_accelerator, "/dev/kfd");
+    tap_eq_int(facts.other_vendor, VENDOR_AMD);
+    tree_remove(&tree);
+}
+
+TEST(ascend_and_habana_nodes)
+{
+    struct tree tree;
+    struct facts facts;
+
+    if (!tap_ok(tree_make(&tree)))
+        return;
+    add_node(&tree, "davinci3");
+    add_node(&tree, "davinci_manager");
+    add_node(&tree, "accel/accel1");
+    tree_write(&tree, "/sys/class/accel/accel1/device/module_id", "6\n");
+    add_node(&tree, "accel/accel0"); /* a desktop's neural unit */
+    tree_write(&tree, "/sys/class/accel/accel0/device/vendor", "0x8086\n");
+    facts_collect_devices(tree.root, &facts);
+    if (tap_eq_int(facts.device_count, 2)) {
+        tap_eq_int(facts.devices[0].vendor, VENDOR_ASCEND);
+        tap_eq_int(facts.devices[0].minor, 3);
+        tap_eq_int(facts.devices[1].vendor, VENDOR_HABANA);
+        tap_ok(facts.devices[1].numbered);
+        tap_eq_int(facts.devices[1].index, 6);
+    }
+    tree_remove(&tree);
+}
+
+TEST(mig_instances_are_the_capabilities_that_may_be_opened)
+{
+    struct tree tree;
+    struct facts facts;
+
+    if (!tap_ok(tree_make(&tree)))
+        return;
+    add_node(&tree, "nvidia0");
+    add_node(&tree, "nvidia-caps/nvidia-cap12");
+    add_node(&tree, "nvidia-caps/nvidia-cap13");
+    add_node(&tree, "nvidia-caps/nvidia-cap22");
+    tree_write(&tree, "/proc/driver/nvidia-caps/mig-minors",
+               "config 1\nmonitor 2\ngpu0/gi1/access 12\ngpu0/gi1/ci0/access 13\n"
+               "gpu0/gi2/access 21\ngpu0/gi2/ci0/access 23\ngpu1/gi1/ci0/access 22\n");
+    facts_collect_devices(tree.root, &facts);
+    if (tap_eq_int(facts.mig_count, 1)) {
+        tap_eq_int(facts.migs[0].minor, 0);
+        tap_eq_int(facts.migs[0].gpu_instance, 1);
+        tap_eq_int(facts.migs[0].compute_instance, 0);
+    }
+    tree_remove(&tree);
+}
+
+TEST(an_unknown_numa_node_is_found_by_the_cpus_that_are_near)
+{
+    struct tree tree;
+    struct facts facts;
+
+    if (!tap_ok(tree_make(&tree)))
+        return;
+    add_node(&tree, "nvidia0");
+    add_gpu(&tree, 0, "0000:3b:00.0", "GPU-0");
+    tree_write(&tree, "/sys/bus/pci/devices/0000:3b:00.0/numa_node", "-1\n");
+    tree_write(&tree, "/sys/bus/pci/devices/0000:3b:00.0/local_cpulist", "4-7\n");
+    tree_write(&tree, "/sys/devices/system/node/node0/cpulist", "0-3\n");
+    tree_write(&tree, "/sys/devices/system/node/node1/cpulist", "4-7\n");
+    facts_collect_devices(tree.root, &facts);
+    tap_eq_int(facts.devices[0].numa_node, 1);
+    tree_write(&tree, "/sys/bus/pci/devices/0000:3b:00.0/local_cpulist", "0-7\n");
+    facts_collect_devices(tree.root, &facts);
+    tap_eq_int(facts.devices[0].numa_node, -1);
+    tree_remove(&tree);
+}
+
+TEST(an_excluded_gpu_is_marked)
+{
+    struct tree tree;
+    struct facts facts;
+
+    if (!tap_ok(tree_make(&tree)))
+        return;
+    add_node(&tree, "nvidia0");
+    tree_write(&tree, "/proc/driver/nvidia/gpus/0000:01:00.0/information",
+               "Device Minor: 0\nGPU Excluded: Yes\n");
+    facts_collect_devices(tree.root, &facts);
+    tap_ok(facts.devices[0].accessible && facts.devices[0].excluded);
+    tree_remove(&tree);
+}
+
+TEST(topology_of_the_allowed_cpus)
+{
+    struct tree tree;
+    struct facts facts;
+    struct facts_cpu cpus[CPUSET_MAX];
+
+    if (!tap_ok(tree_make(&tree)))
+        return;
+    tree_write(&tree, "/proc/self/status", "Name:\tx\nCpus_allowed_list:\t0,4-5\n");
+    tree_write(&tree, "/sys/devices/system/node/node0/cpulist", "0-3\n");
+    tree_write(&tree, "/sys/devices/system/node/node1/cpulist", "4-7\n");
+    tree_write(&tree, "/sys/devices/system/node/node2/cpulist", "\n"); /* memory only */
+    tree_write(&tree, "/sys/devices/system/cpu/cpu4/topology/thread_siblings_list", "4-5\n");
+    tree_write(&tree, "/sys/devices/system/cpu/cpu4/topology/core_siblings_list", "4-7\n");
+    tree_write(&tree, "/sys/devices/system/cpu/cpu4/cache/index3/shared_cpu_list", "0-7\n");
+    facts_collect(tree.root, no_env, true, &facts);
+    facts_collect_topology(tree.root, cpus, &facts);
+    tap_eq_int(facts.topology[0].node, 0);
+    tap_eq_int(facts.topology[0].core, -1);
+    tap_eq_int(facts.topology[5].node, 1);
+    tap_eq_int(facts.topology[5].core, 4);
+    tap_eq_int(facts.topology[5].socket, 4);
+    tap_eq_int(facts.topology[5].cache, 0);
+    tree_remove(&tree);
+}
+
+TEST(limits_that_ranks_may_meet)
+{
+    struct tree tree;
+    struct facts facts;
+
+    if (!tap_ok(tree_make(&tree)))
+        return;
+    tree_write(&tree, "/proc/self/status", "Name:\tx\nCapEff:\t0000000000004000\n");
+    add_node(&tree, "infiniband/uverbs0");
+    tree_write(&tree, "/proc/self/cgroup", "3:pids:/a/b\n");
+    tree_write(&tree, "/sys/fs/cgroup/pids/a/b/pids.max", "max\n");
+    tree_write(&tree, "/sys/fs/cgroup/pids/a/b/pids.current", "3\n");
+    tree_write(&tree, "/sys/fs/cgroup/pids/a/pids.max", "100\n");
+    tree_write(&tree, "/sys/fs/cgroup/pids/a/pids.current", "40\n");
+    facts_collect(tree.root, no_env, true, &facts);
+    tap_ok(facts.infiniband && facts.ipc_lock);
+    tap_eq_int(facts.pids_room, 60);
+    tree_write(&tree, "/proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n");
+    tree_write(&tree, "/proc/self/cgroup", "0::/c\n");
+    tree_write(&tree, "/sys/fs/cgroup/c/pids.max", "7\n");
+    tree_write(&tree, "/sys/fs/cgroup/c/pids.current", "9\n");
+    facts_collect(tree.root, no_env, true, &facts);
+    tap_ok(!facts.ipc_lock);
+    tap_eq_int(facts.pids_room, 0);
     tree_remove(&tree);
 }
 

@@ -16,7 +16,9 @@ TEST(ranks_of_one_node)
     tap_eq_str(f.plan.job.id, "none");
     tap_eq_str(f.plan.job.role, "default");
     tap_eq_str(f.plan.job.platform, "none");
-    tap_eq_int(f.plan.notices.count, 0);
+    tap_eq_int(f.plan.notices.count, 1);
+    tap_ok(fixture_noticed(&f, "devices shared: rank 0: device 0, GPU-008f1c-aaaa, 0000:00:00.0; "
+                               "rank 1: device 1, GPU-018f1c-aaaa"));
     fixture_free(&f);
 }
 

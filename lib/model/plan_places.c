@@ -1,0 +1,154 @@
+/*
+ * Where each rank is: its devices' names and place, its CPUs, and telling it all once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/cpus.h"
+#include "model/plan.h"
+#include "model/plan_parts.h"
+
+#define NAMES_ROOM 16384 /* names of one rank's devices */
+#define LINE_ROOM  900   /* of a line of ours, LOG_LINE_MAX less what stands before it */
+#define RANK_ROOM  512   /* what is told of one rank */
+
+static const struct facts_device *node_of_rank(const struct plan_inputs *inputs,
+                                               const struct plan *plan, int local_rank, int i)
+{
+    int index = devices_of_rank(&plan->devices, local_rank, i);
+
+    if (plan->devices.mode == DEVICE_NONE || (size_t)index >= plan->devices.pool.count)
+        return NULL;
+    return devices_node(&plan->devices, inputs->facts, plan->devices.pool.items[index]);
+}
+
+/* Names of all its devices, or none at all: half a list would be taken for the whole. */
+static void describe(const struct plan_inputs *inputs, struct plan *plan, int local_rank,
+                     struct plan_place *place)
+{
+    char uuid_room[NAMES_ROOM], bus_room[NAMES_ROOM];
+    struct buf uuids = BUF_OVER(uuid_room), bus_ids = BUF_OVER(bus_room);
+    bool all_uuids = true, all_bus_ids = true;
+
+    *place = (struct plan_place){.uuids = "", .bus_ids = "", .numa_node = -1, .memory_node = -1};
+    for (int i = 0; i < plan->devices.per_rank; i++) {
+        const struct facts_device *device = node_of_rank(inputs, plan, local_rank, i);
+
+        if (!device)
+            return;
+        if (i == 0)
+            place->numa_node = device->numa_node;
+        all_uuids = all_uuids && device->uuid[0];
+        all_bus_ids = all_bus_ids && device->bus_id[0];
+        buf_addf(&uuids, "%s%s", i > 0 ? "," : "", device->uuid);
+        buf_addf(&bus_ids, "%s%s", i > 0 ? "," : "", device->bus_id);
+    }
+    if (all_uuids)
+        place->uuids = strvec_push(&plan->texts, uuid_room);
+    if (all_bus_ids)
+        place->bus_ids = strvec_push(&plan->texts, bus_room);
+}
+
+/* "rank 1: device 1, GPU-8f1c, 0000:3b:00.0, NUMA node 0, CPUs 0-7" */
+static void tell_rank(const struct plan *plan, int local_rank, struct buf *out)
+{
+    const struct plan_place *place = &plan->places[local_rank];
+    const struct devices *devices = &plan->devices;
+    const char *separator = ": ";
+
+    buf_addf(out, "rank %d", plan->job.first_rank + local_rank);
+    if (devices->pool.count > 0 && devices->mode != DEVICE_NONE) {
+        buf_addf(out, "%sdevice", separator);
+        for (int i = 0; i < devices->per_rank; i++)
+            buf_addf(out, "%c%s", i > 0 ? ',' : ' ',
+                     devices->pool.items[devices_of_rank(devices, local_rank, i)]);
+        separator = ", ";
+    }
+    if (place->uuids[0])
+        buf_addf(out, "%s%s", separator, place->uuids);
+    if (place->bus_ids[0])
+        buf_addf(out, "%s%s", separator, place->bus_ids);
+    if (place->numa_node >= 0) {
+        buf_addf(out, "%sNUMA node %d", separator, place->numa_node);
+        separator = ", ";
+    }
+    if (place->bound) {
+        buf_addf(out, "%sCPUs ", separator);
+        cpuset_write(&place->cpus, out);
+    }
+}
+
+/* One line for all ranks, or as few as they fit in. */
+static void tell(struct plan *plan)
+{
+    char room[LINE_ROOM];
+    struct buf line = BUF_OVER(room);
+    bool devices = plan->devices.pool.count > 0 && plan->devices.mode != DEVICE_NONE;
+    bool bound = false;
+
+    for (int i = 0; i < plan->job.nproc; i++)
+        bound = bound || plan->places[i].bound;
+    if (!devices && !bound)
+        return;
+    if (devices)
+        buf_addf(&line, "devices %s: ", devices_mode_word(plan->devices.mode));
+    for (int i = 0; i < plan->job.nproc; i++) {
+        char rank_room[RANK_ROOM];
+        struct buf rank = BUF_OVER(rank_room);
+
+        tell_rank(plan, i, &rank);
+        if (i > 0 && line.len + rank.len + 3 > LINE_ROOM) {
+            strvec_push(&plan->notices, room);
+            buf_reset(&line);
+        } else if (i > 0) {
+            buf_adds(&line, "; ");
+        }
+        buf_adds(&line, rank_room);
+    }
+    strvec_push(&plan->notices, room);
+}
+
+/* As many threads as the CPUs of the rank that has the fewest can run. */
+static void limit_threads(const struct settings *settings, struct plan *plan)
+{
+    if (settings_word(settings, OPT_THREADS) != 0)
+        return;
+    for (int i = 0; i < plan->job.nproc; i++) {
+        const struct plan_place *place = &plan->places[i];
+        int sharers = 0, threads;
+
+        for (int j = 0; j < plan->job.nproc; j++)
+            sharers += plan->places[j].bound && cpuset_equal(&plan->places[j].cpus, &place->cpus);
+        if (!place->bound)
+            continue;
+        threads = cpus_threads(cpuset_count(&place->cpus), sharers);
+        if (threads < plan->omp_threads)
+            plan->omp_threads = threads;
+    }
+}
+
+int plan_resolve_places(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
+{
+    struct cpus_request request = {.facts = inputs->facts,
+                                   .devices = plan->devices.pool.count > 0,
+                                   .nproc = plan->job.nproc,
+                                   .notices = &plan->notices};
+
+    if (cpus_bind_find(inputs->settings, &request.how, err) < 0)
+        return -1;
+    plan->places = calloc((size_t)plan->job.nproc, sizeof(*plan->places));
+    if (!plan->places)
+        return err_set(err, ERR_SYSTEM, "no memory for %d ranks", plan->job.nproc);
+    for (int i = 0; i < plan->job.nproc; i++)
+        describe(inputs, plan, i, &plan->places[i]);
+    cpus_bind(&request, plan->places);
+    limit_threads(inputs->settings, plan);
+    tell(plan);
+    return 0;
+}
+
+void plan_release_places(struct plan *plan)
+{
+    free(plan->places);
+    plan->places = NULL;
+}

@@ -12,6 +12,8 @@
 # The engine never meets another one: it has its own data, sockets, cgroup parent and network
 # namespace (its bridge and firewall code cannot touch the host's), and reads no configuration of
 # the machine. There is no network but loopback: the containers run with `--network none`.
+# Programs in the folder DOCKERD_TOOLS, if set, are the engine's too: it looks for NVIDIA's hook when
+# it starts.
 # DIR should be short, for it has sockets: `mktemp -d /tmp/NAME.XXXXXX`.
 
 DOCKERD_DEADLINE=${DOCKERD_DEADLINE:-60} # seconds to start, and to stop
@@ -40,7 +42,7 @@ dockerd_start() {
     # Should this shell be killed, the engine is told to end. File descriptor 3 belongs to bats,
     # which waits until nobody holds it. `unshare` and `exec` keep the pid.
     # shellcheck disable=SC2016 # expanded by the inner shell
-    PATH=$PATH:/usr/sbin:/sbin unshare --net sh -c '
+    PATH=${DOCKERD_TOOLS:+$DOCKERD_TOOLS:}$PATH:/usr/sbin:/sbin unshare --net sh -c '
         cd / && ip link set lo up && exec setpriv --pdeathsig TERM dockerd "$@"' sh \
         --config-file "$dir/daemon.json" --host "$DOCKER_HOST" --pidfile "$dir/docker.pid" \
         --data-root "$dir/data" --exec-root "$dir/exec" \

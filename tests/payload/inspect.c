@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static FILE *output(int argc, char **argv)
@@ -92,6 +93,22 @@ static void show_affinity(FILE *f)
     fputc('\n', f);
 }
 
+/* "memory: preferred 0"; the policies are the kernel's: 0 default, 1 preferred, 2 bind, ... */
+static void show_memory(FILE *f)
+{
+    static const char *const words[] = {"default", "preferred", "bind", "interleave", "local"};
+    unsigned long nodes[16] = {0};
+    int policy = 0;
+
+    if (syscall(SYS_get_mempolicy, &policy, nodes, 8 * sizeof nodes, NULL, 0L) != 0)
+        return;
+    fprintf(f, "memory: %s", policy >= 0 && policy < 5 ? words[policy] : "other");
+    for (size_t node = 0; node < 8 * sizeof nodes; node++)
+        if (nodes[node / 64] >> (node % 64) & 1)
+            fprintf(f, " %zu", node);
+    fputc('\n', f);
+}
+
 /* state [FILE]: one "name: value" a line; FILE itself is not among the descriptors. */
 int verb_state(int argc, char **argv)
 {
@@ -107,6 +124,7 @@ int verb_state(int argc, char **argv)
     fprintf(f, "umask: %03o\nnice: %d\ndeath signal: %d\n", (unsigned)mask,
             getpriority(PRIO_PROCESS, 0), death);
     show_affinity(f);
+    show_memory(f);
     show_status(f);
     fflush(f);
     show_fds(f);

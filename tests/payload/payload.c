@@ -360,7 +360,8 @@ static const struct verb verbs[] = {
     {"print", 2, verb_print, "FD TEXT [VERB...]  no newline but \\n"},
     {"env", 0, verb_env, "[FILE]               sorted environment"},
     {"args", 0, verb_args, "ARG...              one a line"},
-    {"state", 0, verb_state, "[FILE]             ids, signals, capabilities, descriptors"},
+    {"state", 0, verb_state, "[FILE]             ids, signals, CPUs, capabilities, descriptors"},
+    {"deny", 3, verb_deny, "CALL... -- PROGRAM   runs PROGRAM (a path), to which CALL is EPERM"},
     {"help", 0, verb_help, ""},
 };
 

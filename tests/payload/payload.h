@@ -1,4 +1,4 @@
-/* What the two sources of the payload share. */
+/* What the sources of the payload share. */
 #ifndef TESTS_PAYLOAD_H
 #define TESTS_PAYLOAD_H
 
@@ -8,5 +8,6 @@ __attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt, ...);
 int verb_env(int argc, char **argv);
 int verb_args(int argc, char **argv);
 int verb_state(int argc, char **argv);
+int verb_deny(int argc, char **argv);
 
 #endif

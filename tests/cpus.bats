@@ -2,6 +2,7 @@
 # What ranks really get of the CPUs: quotas and sets of cgroup v1 for real (v2 is in the unit tests,
 # by fixture), and what the kernel, or a filter, refuses.
 
+# shellcheck disable=SC2154 # stderr is set by run --separate-stderr
 load lib
 
 GROUPS_MADE=()
@@ -10,7 +11,7 @@ GROUPS_MADE=()
 group() {
     local own
     own=$(sed -nE "s/^[0-9]+:([^:]*,)?$1(,[^:]*)?:(.*)/\3/p" /proc/self/cgroup)
-    [ -n "$own" ] && [ -w "/sys/fs/cgroup/$1" ] || skip "needs root and cgroup v1's $1"
+    if [ -z "$own" ] || [ ! -w "/sys/fs/cgroup/$1" ]; then skip "needs root and cgroup v1, $1"; fi
     GROUP=/sys/fs/cgroup/$1${own%/}/rankinit-test-$BASHPID-$BATS_TEST_NUMBER
     mkdir "$GROUP"
     GROUPS_MADE+=("$GROUP")

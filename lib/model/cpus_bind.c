@@ -121,9 +121,13 @@ static void take_pieces(const struct pieces *pieces, int first, int end, struct 
 static void take_part(const struct pieces *pieces, enum piece piece, int k, int sharers,
                       struct cpuset *ret)
 {
-    int each = pieces->pieces / sharers, rest = pieces->pieces % sharers;
-    int first = k * each + (k < rest ? k : rest);
+    int each, rest, first;
 
+    if (sharers < 1 || pieces->pieces < 1)
+        return;
+    each = pieces->pieces / sharers;
+    rest = pieces->pieces % sharers;
+    first = k * each + (k < rest ? k : rest);
     if (piece == PIECE_CACHE)
         take_pieces(pieces, k % pieces->pieces, k % pieces->pieces + 1, ret);
     else if (each == 0)

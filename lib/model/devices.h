@@ -77,7 +77,7 @@ int devices_of_rank(const struct devices *devices, int local_rank, int i);
  * procfs, an index that counts in another list).
  */
 const struct facts_device *devices_node(const struct devices *devices, const struct facts *facts,
-                                        const char *token);
+                                        const char *token_text);
 
 /* "shared", "isolated", ...: the words of --device-mode. */
 const char *devices_mode_word(enum device_mode mode);

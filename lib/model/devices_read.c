@@ -85,9 +85,9 @@ static int node_of_index(const struct facts *facts, const struct vendor *vendor,
 }
 
 const struct facts_device *devices_node(const struct devices *devices, const struct facts *facts,
-                                        const char *text)
+                                        const char *token_text)
 {
-    struct token token = device_token(devices->vendor, text);
+    struct token token = device_token(devices->vendor, token_text);
     int number = UNTOLD;
 
     if ((token.kind == TOKEN_INDEX || token.kind == TOKEN_TILE) && !devices->nested)

@@ -21,8 +21,8 @@
 /* How the device nodes of a vendor look. */
 struct node_kind {
     enum vendor_id vendor;
-    const char *dir, *prefix; /* "/dev" and "nvidia" of /dev/nvidia0 */
     unsigned major;           /* and the number as minor; 0: given out at run time, any */
+    const char *dir, *prefix; /* "/dev" and "nvidia" of /dev/nvidia0 */
     long number_max;
     const char *also;  /* a node that its programs need as well; NULL: none */
     const char *class; /* folder in sysfs that has NAME/device; NULL: none */
@@ -32,13 +32,13 @@ struct node_kind {
 
 static const struct node_kind kinds[] = {
     /* 254 is nvidia-modeset, 255 nvidiactl. */
-    {VENDOR_NVIDIA, "/dev", "nvidia", 195, 253, NULL, NULL, NULL, false},
-    {VENDOR_AMD, "/dev/dri", "renderD", 226, NUMBER_MAX, "/dev/kfd", "/sys/class/drm", "0x1002",
+    {VENDOR_NVIDIA, 195, "/dev", "nvidia", 253, NULL, NULL, NULL, false},
+    {VENDOR_AMD, 226, "/dev/dri", "renderD", NUMBER_MAX, "/dev/kfd", "/sys/class/drm", "0x1002",
      false},
-    {VENDOR_ASCEND, "/dev", "davinci", 0, NUMBER_MAX, NULL, NULL, NULL, false},
-    {VENDOR_HABANA, "/dev/accel", "accel", 0, NUMBER_MAX, NULL, "/sys/class/accel", "0x1da3",
+    {VENDOR_ASCEND, 0, "/dev", "davinci", NUMBER_MAX, NULL, NULL, NULL, false},
+    {VENDOR_HABANA, 0, "/dev/accel", "accel", NUMBER_MAX, NULL, "/sys/class/accel", "0x1da3",
      false},
-    {VENDOR_INTEL, "/dev/dri", "renderD", 226, NUMBER_MAX, NULL, "/sys/class/drm", "0x8086", true},
+    {VENDOR_INTEL, 226, "/dev/dri", "renderD", NUMBER_MAX, NULL, "/sys/class/drm", "0x8086", true},
 };
 
 /* A kind's folder below sysroot. */

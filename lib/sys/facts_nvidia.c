@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -177,17 +177,33 @@ static bool has_device(const struct facts *facts, int minor)
     return false;
 }
 
+/* Takes WORD and a number behind it off *text. */
+static bool take_number(const char **text, const char *word, int *ret)
+{
+    size_t len = strlen(word);
+    char *end;
+    long number;
+
+    if (strncmp(*text, word, len) != 0)
+        return false;
+    number = strtol(*text + len, &end, 10);
+    if (end == *text + len || number < 0 || number > INT_MAX)
+        return false;
+    *text = end;
+    *ret = (int)number;
+    return true;
+}
+
 /* A line "gpu0/gi1/ci0/access 13" is a compute instance; the others are of what it lies in. */
 static void take_mig(const char *line, const char *sysroot, struct facts *facts)
 {
     struct facts_mig mig;
-    int cap, size = 0;
+    int cap;
 
-    if (sscanf(line, "gpu%d/gi%d/ci%d/access %d%n", &mig.minor, &mig.gpu_instance,
-               &mig.compute_instance, &cap, &size) < 4 ||
-        size == 0 || facts->mig_count >= FACTS_MIGS_MAX)
-        return;
-    if (has_device(facts, mig.minor) && may_open_cap(sysroot, cap))
+    if (facts->mig_count < FACTS_MIGS_MAX && take_number(&line, "gpu", &mig.minor) &&
+        take_number(&line, "/gi", &mig.gpu_instance) &&
+        take_number(&line, "/ci", &mig.compute_instance) && take_number(&line, "/access ", &cap) &&
+        has_device(facts, mig.minor) && may_open_cap(sysroot, cap))
         facts->migs[facts->mig_count++] = mig;
 }
 

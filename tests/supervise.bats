@@ -194,7 +194,7 @@ load lib
     local scope
     for scope in leader group; do
         rm -f "$T"/*
-        start --nproc-per-node 1 --stop-scope $scope sh -c '"$PAYLOAD" trap "$0/worker" 0 0 TERM USR1 >"$0/worker.out" &
+        start --nproc-per-node 1 --grace 3s --stop-scope $scope sh -c '"$PAYLOAD" trap "$0/worker" 0 0 TERM USR1 >"$0/worker.out" &
             exec "$PAYLOAD" trap "$0/leader" 2 0 TERM USR1' "$T"
         wait_for "$T/worker"
         wait_for "$T/leader"

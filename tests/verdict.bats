@@ -47,13 +47,14 @@ small() {
 }
 
 @test "an echo of a lost peer yields to the real failure, though it died first" {
-    mkfifo "$T/go"
     run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" sh -c '
         if [ $RANK = 0 ]; then
+            echo $$ >"$0/pid0"
             echo "RuntimeError: [pair.cc:534] Connection closed by peer [127.0.0.1]:1" >&2
             exit 1
         fi
-        while kill -0 $(cat "$0/pid0" 2>/dev/null) 2>/dev/null; do :; done
+        while [ ! -s "$0/pid0" ]; do :; done
+        while kill -0 $(cat "$0/pid0") 2>/dev/null; do :; done
         '"$RAISE" "$T"
     assert_eq "$status" 1
     assert_json "$T/s.json" .root_cause.rank 1

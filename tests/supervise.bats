@@ -285,3 +285,36 @@ os.execv(sys.argv[1], sys.argv[1:])' "$RANKINIT" "$PAYLOAD" exit 7
     finish
     assert_eq "$status" 143
 }
+
+@test "ranks that flood real-time signals do not hold up deadlines" {
+    cat >"$T/flood.py" <<'EOF'
+import os, signal, sys
+signal.signal(34, signal.SIG_IGN)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("up", flush=True)
+open(sys.argv[1]).close()  # a fifo: all are up
+os.kill(os.getppid(), 34)
+print("flooding", flush=True)
+while True:
+    try:
+        os.kill(os.getppid(), 34)
+    except BlockingIOError:
+        pass
+EOF
+    mkfifo "$T/go"
+    start --nproc-per-node 3 --grace 500ms /usr/bin/python3 "$T/flood.py" "$T/go"
+    wait_lines "$T/out" 3
+    exec 8>"$T/go"
+    exec 8>&-
+    wait_line "$T/out" flooding
+    kill -TERM "$RUN_PID"
+    finish # which has a deadline itself; the flood has none
+    assert_eq "$status" 143
+}
+
+@test "a spec that is a silent pipe, an empty PROGRAM: told, not waited for or tried" {
+    mkfifo "$T/fifo"
+    run timeout 15 "$RANKINIT" --spec "$T/fifo" true
+    assert_eq "$status" 78
+    run -127 "$RANKINIT" ""
+}

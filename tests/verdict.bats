@@ -206,3 +206,26 @@ EOF
     run env MY_TOKEN=hunter2 DB_PASSWORD=hunter2 "$RANKINIT" --nproc-per-node 1 --summary "$T/s.json" false
     assert_lacks "$(cat "$T/s.json")" hunter2
 }
+
+@test "error files of any size and shape are survived, and large ones are read" {
+    local size
+    for size in 4000 20000 40000 60000 100000; do
+        /usr/bin/python3 -c 'import json, sys; json.dump({"message": {"message": "MyError: " + "x" * int(sys.argv[1]),
+            "extraInfo": {"py_callstack": "Traceback (most recent call last):\nMyError: x"}}}, sys.stdout)' $size >"$T/e.json"
+        run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" sh -c '[ $RANK = 0 ] && exec sleep 30
+            cat "$0" >$TORCHELASTIC_ERROR_FILE; exit 9' "$T/e.json"
+        assert_eq "$size $status" "$size 9"
+        assert_schema "$T/s.json"
+        [ $size = 100000 ] || assert_json "$T/s.json" .root_cause.error.type MyError
+    done
+    for size in 100 60000; do
+        printf '[%.0s' $(seq $size) >"$T/e.json"
+        run "$RANKINIT" --nproc-per-node 1 sh -c 'cat "$0" >$TORCHELASTIC_ERROR_FILE; exit 9' "$T/e.json"
+        assert_eq "$size $status" "$size 9"
+    done
+}
+
+@test "a file size limit is ours to bear: ranks get no SIGXFSZ and the verdict is theirs" {
+    run bash -c 'ulimit -f 0; exec "$RANKINIT" --nproc-per-node 2 --termination-log "$0/log" --summary "$0/s" sh -c "exit 4"' "$T"
+    assert_eq "$status" 4
+}

@@ -268,8 +268,8 @@ const struct option_row option_rows[OPT__COUNT] = {
         .help = "last stderr lines of the failed rank in the verdict" },
     [OPT_MAX_BYTES] = {
         .name = "max-bytes", .type = OPTION_INT, .group = GROUP_VERDICT,
-        .min = 700, .max = 1048576, .spec_key = "summary.max_bytes", .arg = "N", .dflt = "2048",
-        .help = "size of the termination log at most" },
+        .min = 700, .max = 4096, .spec_key = "summary.max_bytes", .arg = "N", .dflt = "2048",
+        .help = "size of the termination log at most; the kubelet reads no more than 4096" },
     [OPT_EXIT_MAP] = {
         .name = "exit-map", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
         .group = GROUP_VERDICT, .spec_key = "exit.map" },

@@ -7,7 +7,8 @@
 #include "report/page.h"
 #include "report/summary.h"
 
-#define PAGE_MAX 8192
+#define PAGE_MAX   8192
+#define READ_EXTRA (2u << 20) /* for error files that are large; not touched until there is one */
 
 int publish_init(struct publish *publish, const struct plan *plan, struct outcome *outcome,
                  struct err *err)
@@ -17,12 +18,12 @@ int publish_init(struct publish *publish, const struct plan *plan, struct outcom
     memset(publish, 0, sizeof(*publish));
     publish->plan = plan;
     publish->outcome = outcome;
-    publish->arena_memory = malloc(arena_size);
+    publish->arena_memory = malloc(arena_size + READ_EXTRA);
     publish->document = malloc(SUMMARY_FULL_MAX + 1);
     if (!publish->arena_memory || !publish->document)
         return err_set(err, ERR_SYSTEM, "no memory for the summary");
     memset(publish->document, 0, SUMMARY_FULL_MAX + 1);
-    json_setup(&publish->arena, publish->arena_memory, arena_size);
+    json_setup(&publish->arena, publish->arena_memory, arena_size + READ_EXTRA, arena_size);
     return deliver_open(&publish->deliver, plan, err);
 }
 

@@ -41,7 +41,7 @@ TEST(integers)
 {
     EACH(good, OPT_GPUS_PER_RANK, "1", "256");
     EACH(bad, OPT_GPUS_PER_RANK, "", "0", "257", "-1", "010", "12x", "1.0", "+1", " 1");
-    EACH(good, OPT_MAX_BYTES, "700", "2048", "1048576");
+    EACH(good, OPT_MAX_BYTES, "700", "2048", "4096");
     EACH(bad, OPT_MAX_BYTES, "699", "1048577", "2Ki");
     EACH(good, OPT_SHUTDOWN_TIMEOUT, "0", "30");
     EACH(bad, OPT_SHUTDOWN_TIMEOUT, "30s", "-1");

@@ -52,7 +52,7 @@ static void start(int count)
         outcome_note_started(&outcome, i, 100 + i, 10 * MS);
     free(arena_memory);
     arena_memory = malloc(summary_arena_size(&plan));
-    json_setup(&arena, arena_memory, summary_arena_size(&plan));
+    json_setup(&arena, arena_memory, summary_arena_size(&plan), summary_arena_size(&plan));
 }
 
 static void says(int rank, const char *text, size_t len, int64_t now_ns)

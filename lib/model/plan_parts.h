@@ -23,6 +23,9 @@ int plan_resolve_shape(const struct plan_inputs *inputs, struct plan *plan, stru
 /* plan->job's master_addr and master_port, once nodes and node rank are known. plan_master.c */
 int plan_resolve_master(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 
+/* --rdzv-conf and --local-addr, which change nothing: ERR_USAGE, ERR_SPEC for slips. plan_rdzv.c */
+int plan_check_rdzv(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
+
 /* plan->argv and what belongs to it. ERR_NOT_FOUND: no Python; ERR_USAGE. plan_program.c */
 int plan_resolve_program(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 

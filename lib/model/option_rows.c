@@ -46,12 +46,14 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "rdzv-id", .type = OPTION_TEXT, .pet = true, .spec_key = "job.id", .arg = "ID",
         .help = "job id, given to ranks as TORCHELASTIC_RUN_ID" },
     [OPT_RDZV_CONF] = {
-        .name = "rdzv-conf", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .pet = true },
+        .name = "rdzv-conf", .type = OPTION_TEXT, .pet = true, .arg = "KEY=VALUE,...",
+        .help = "checked, no effect: rankinit has no rendezvous of its own" },
     [OPT_STANDALONE] = {
         .name = "standalone", .pet = true, .shape = true,
         .help = "one node, a free port; overrides the rendezvous options" },
     [OPT_LOCAL_ADDR] = {
-        .name = "local-addr", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .pet = true },
+        .name = "local-addr", .type = OPTION_TEXT, .pet = true, .arg = "HOST",
+        .help = "MASTER_ADDR of a single node that has no other" },
     [OPT_ROLE] = {
         .name = "role", .type = OPTION_TEXT, .pet = true, .spec_key = "job.role", .arg = "NAME",
         .dflt = "default", .help = "ROLE_NAME of the ranks" },
@@ -80,6 +82,10 @@ const struct option_row option_rows[OPT__COUNT] = {
     [OPT_LOCAL_RANK_ARG] = {
         .name = "local-rank-arg", .group = GROUP_PROGRAM,
         .help = "add --local-rank=N before the script's arguments" },
+    [OPT_USE_ENV] = {
+        .name = "use-env", .status = OPTION_NO_EFFECT, .group = GROUP_PROGRAM,
+        .note = "ranks always get LOCAL_RANK, and no argument without --local-rank-arg",
+        .help = "no effect: ranks always get LOCAL_RANK" },
     [OPT_HYDRA] = {
         .name = "hydra", .status = OPTION_NOT_YET, .group = GROUP_PROGRAM,
         .spec_key = "hydra.pin", .dflt = "false" },
@@ -162,8 +168,9 @@ const struct option_row option_rows[OPT__COUNT] = {
         .spec_key = "stop.rewrite", .arg = "FROM:TO",
         .help = "forward signal TO when FROM comes; TO 0 drops it; repeatable" },
     [OPT_SIGNALS_TO_HANDLE] = {
-        .name = "signals-to-handle", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .pet = true, .dflt = "SIGTERM,SIGINT,SIGHUP,SIGQUIT" },
+        .name = "signals-to-handle", .type = OPTION_SIGNALS, .group = GROUP_STOPPING,
+        .pet = true, .arg = "LIST", .dflt = "SIGTERM,SIGINT,SIGHUP,SIGQUIT",
+        .help = "further signals that stop the job; the default ones always do" },
     [OPT_MAX_RESTARTS] = {
         .name = "max-restarts", .type = OPTION_INT, .status = OPTION_NOT_YET,
         .group = GROUP_STOPPING, .min = 0, .max = 1000000, .pet = true,

@@ -1,5 +1,6 @@
 #include "model/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/plan_parts.h"
@@ -128,7 +129,8 @@ int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err 
     if (ret->mode == PLAN_FANOUT && plan_resolve_shape(inputs, ret, err) < 0)
         return -1;
     name_job(inputs->settings, ret);
-    if (plan_resolve_program(inputs, ret, err) < 0 || plan_resolve_output(inputs, ret, err) < 0)
+    if (plan_check_rdzv(inputs, ret, err) < 0 || plan_resolve_program(inputs, ret, err) < 0 ||
+        plan_resolve_ranks(inputs, ret, err) < 0 || plan_resolve_output(inputs, ret, err) < 0)
         return -1;
     plan_resolve_stop(inputs, ret);
     note_settings(inputs->settings, ret);
@@ -138,6 +140,12 @@ int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err 
 
 void plan_release(struct plan *plan)
 {
+    for (int i = 0; plan->ranks && i < plan->job.nproc; i++) {
+        strvec_release(&plan->ranks[i].argv);
+        strvec_release(&plan->ranks[i].env_set);
+        strvec_release(&plan->ranks[i].env_unset);
+    }
+    free(plan->ranks);
     strvec_release(&plan->argv);
     strvec_release(&plan->env);
     devices_release(&plan->devices);

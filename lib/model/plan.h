@@ -71,16 +71,25 @@ struct plan_report {
     int max_bytes;               /* of the termination log */
 };
 
+/* What is different for one rank here, by the spec's ranks: (devices.own has its devices). */
+struct plan_rank {
+    struct strvec argv;      /* instead of the plan's; empty: the same */
+    int script_index;        /* as below, in this argv */
+    struct strvec env_set;   /* "NAME=value", after the plan's env */
+    struct strvec env_unset; /* names */
+};
+
 struct plan {
     enum plan_mode mode;
     bool torchrun; /* called under that name */
     struct plan_job job;
-    struct strvec argv;  /* of every leader: "python", "-u", "train.py", ... */
-    struct strvec env;   /* what every leader's environment starts from: inherited, scrubbed,
+    struct strvec argv;      /* of every leader but exceptions: "python", "-u", "train.py", ... */
+    struct strvec env;       /* what every leader's environment starts from: inherited, scrubbed,
                               with the spec's env; rankenv adds what differs by rank */
-    const char *workdir; /* NULL: stay */
-    bool local_rank_arg; /* add --local-rank=N right after the script */
-    int script_index;    /* index in argv of the script or module; -1 if unknown */
+    const char *workdir;     /* NULL: stay */
+    bool local_rank_arg;     /* add --local-rank=N right after the script */
+    int script_index;        /* index in argv of the script or module; -1 if unknown */
+    struct plan_rank *ranks; /* job.nproc of them where ranks differ; NULL: all are the same */
     struct devices devices;
     int omp_threads;       /* OMP_NUM_THREADS to set when unset; 0: leave alone */
     const char *error_dir; /* where error files are made; NULL: nowhere, or not wanted */

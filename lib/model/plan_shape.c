@@ -201,7 +201,8 @@ int plan_resolve_shape(const struct plan_inputs *inputs, struct plan *plan, stru
     if (resolve_place(&shape, err) < 0 || plan_resolve_master(inputs, plan, err) < 0)
         return -1;
     plan->devices.lenient = plan->torchrun;
-    if (devices_settle(&plan->devices, settings, plan->job.nproc, &plan->notices, err) < 0)
+    if (plan_resolve_rank_devices(inputs, plan, err) < 0 ||
+        devices_settle(&plan->devices, settings, plan->job.nproc, &plan->notices, err) < 0)
         return -1;
     plan->devices.foreign = NULL; /* the facts' memory; told by now */
     plan->omp_threads = resolve_threads(settings, plan->torchrun, cpus_budget(inputs->facts),

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/signame.h"
+#include "model/rankenv.h"
 
 #define ERROR_MAX 200 /* bytes of an error's message in the sentence */
 
@@ -66,10 +67,12 @@ void sentence_error(const struct finding *finding, size_t limit, struct buf *out
     }
 }
 
-static void add_start_failure(const struct outcome_rank *rank, const struct plan *plan,
-                              struct buf *out)
+static void add_start_failure(const struct outcome *outcome, const struct plan *plan,
+                              int local_rank, struct buf *out)
 {
-    const char *program = plan->argv.count > 0 ? plan->argv.items[0] : "";
+    const struct outcome_rank *rank = &outcome->ranks[local_rank];
+    const struct strvec *argv = rankenv_program(plan, local_rank);
+    const char *program = argv->count > 0 ? argv->items[0] : "";
     const char *reason = strerrordesc_np(rank->stage_errno);
 
     buf_adds(out, "could not be started: ");
@@ -115,7 +118,7 @@ void sentence_end(const struct outcome *outcome, const struct plan *plan, int lo
     char name[SIGNAME_MAX];
 
     if (rank->state == RANK_START_FAILED) {
-        add_start_failure(rank, plan, out);
+        add_start_failure(outcome, plan, local_rank, out);
     } else if (rank->state != RANK_ENDED) {
         buf_adds(out, "not ended yet");
     } else if (outcome_rank_killed_by_us(rank)) {
@@ -247,7 +250,7 @@ static void add_failed(const struct outcome *outcome, const struct plan *plan,
     sentence_rank(plan, verdict->root, out);
     if (rank->state == RANK_START_FAILED) {
         buf_addc(out, ' ');
-        add_start_failure(rank, plan, out);
+        add_start_failure(outcome, plan, verdict->root, out);
         return;
     }
     if (plan->mode == PLAN_INIT)

@@ -54,6 +54,23 @@ TEST(stopping_ranks)
     fixture_free(&f);
 }
 
+TEST(signals_to_handle_stop_too)
+{
+    struct fixture f = fixture_new();
+    const bool *stops = f.plan.stop.stops;
+
+    tap_eq_int(fixture_plan(&f, "", "--nproc-per-node 2 --signals-to-handle USR1,SIGTERM x"), 0);
+    tap_ok(stops[SIGUSR1] && stops[SIGTERM] && stops[SIGINT] && stops[SIGHUP]);
+    tap_ok(!stops[SIGUSR2]);
+    fixture_again(&f);
+    tap_eq_int(fixture_plan(&f, "PET_SIGNALS_TO_HANDLE=SIGUSR2", "--nproc-per-node 2 x"), 0);
+    tap_ok(stops[SIGUSR2] && !stops[SIGUSR1]);
+    fixture_again(&f);
+    tap_eq_int(fixture_plan(&f, "", "--signals-to-handle SIGUSR2 sh"), 0);
+    tap_ok(stops[SIGUSR2] && stops[SIGTERM] && !stops[SIGINT]);
+    fixture_free(&f);
+}
+
 TEST(torchrun_has_its_own_grace)
 {
     struct fixture f = fixture_new();

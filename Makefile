@@ -1,7 +1,7 @@
 # rankinit: one non-recursive Makefile. `make help` lists its targets and variables.
 # A new source file is a choice of layer: put its name into one of the lists below.
 
-BASE   := err exitcode buf strvec scan signame json log
+BASE   := err exitcode buf strvec secret scan signame json log
 MODEL  := option_rows option_names option_values options settings spec spec_check program platform \
           platform_place devices devices_find cpus plan plan_program plan_shape plan_master \
           plan_output plan_stop rankenv span patterns finding traceback error_file evidence fsm \

@@ -6,8 +6,8 @@ MODEL  := option_rows option_names option_values options settings spec spec_chec
           platform_place devices devices_find cpus plan plan_program plan_shape plan_master \
           plan_output plan_stop rankenv span patterns finding traceback error_file evidence fsm \
           outcome judge sentence
-REPORT := field columns groups shrink summary page
-SYS    := source file numbered facts facts_devices facts_cgroup inherit sigset terminal prepare spawn reap \
+REPORT := field columns groups shrink summary page view plan_view plan_view_json plan_view_text
+SYS    := source file numbered facts facts_devices facts_cgroup inputs inherit sigset terminal prepare spawn reap \
           descendants console relay relay_prefix relay_read relay_write rendezvous deliver publish \
           loop loop_actions loop_events
 CMD    := main

@@ -77,7 +77,8 @@ static void mask(const char *text, struct buf *out)
             buf_addc(out, *at++);
             continue;
         }
-        gap = secret_named(at, len) ? separator(text, at, at + len) : 0;
+        gap = separator(text, at, at + len);
+        gap = gap > 0 && secret_named(at, len) ? gap : 0;
         buf_add(out, at, len + gap);
         if (gap > 0 && at[len + gap] != '\0') {
             bool whole = at == text && gap == 1 && at[len] == '=';

@@ -346,8 +346,9 @@ const struct option_row option_rows[OPT__COUNT] = {
 
     /* asking */
     [OPT_PLAN] = {
-        .name = "plan", .optional_value = true, .type = OPTION_WORD, .status = OPTION_NOT_YET,
-        .group = GROUP_OTHER, .words = "text|json" },
+        .name = "plan", .optional_value = true, .type = OPTION_WORD, .group = GROUP_OTHER,
+        .words = "text|json", .arg = "text|json",
+        .help = "print what would run and where every value came from; run nothing" },
     [OPT_EXPLAIN] = {
         .name = "explain", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .group = GROUP_OTHER },
     [OPT_STATUS] = {

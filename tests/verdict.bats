@@ -229,3 +229,33 @@ EOF
     run bash -c 'ulimit -f 0; exec "$RANKINIT" --nproc-per-node 2 --termination-log "$0/log" --summary "$0/s" sh -c "exit 4"' "$T"
     assert_eq "$status" 4
 }
+
+@test "what rankinit itself refuses has a document too, with its own reason" {
+    local port
+    /usr/bin/python3 -c 'import signal, socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True); signal.pause()' \
+        >"$T/port" 3>&- &
+    STARTED+=($!)
+    wait_for "$T/port"
+    port=$(cat "$T/port")
+    refused() { # CODE REASON ARG...
+        local code=$1 reason=$2
+        shift 2
+        rm -f "$T/log" "$T/s.json"
+        touch "$T/log"
+        run --separate-stderr "$RANKINIT" --termination-log "$T/log" --summary "$T/s.json" "$@"
+        assert_eq "$reason $status" "$reason $code"
+        small "$T/log"
+        assert_schema "$T/s.json"
+        assert_json "$T/log" .verdict failed
+        assert_json "$T/log" .reason "$reason"
+        assert_json "$T/log" .exit_code "$code"
+        assert_json "$T/log" .exit_origin rankinit
+    }
+    refused 64 bad_usage --nproc-per-node 2
+    refused 78 bad_spec --nnodes 2 true
+    refused 69 device_shortage --nproc-per-node 2 --device-mode isolated true
+    refused 75 port_in_use --nproc-per-node 2 --master-port "$port" true
+    tail -n 1 <<<"$stderr" >"$T/line"
+    assert_schema "$T/line"
+}

@@ -40,25 +40,33 @@ static int print_version(void)
     return file_write_all(STDOUT_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int fail(const struct err *err)
+/* Nothing has been started: the failure is rankinit's own. */
+static int refuse(const struct plan *plan, const struct err *err)
 {
-    log_error("%s", err->message);
+    publish_refusal(plan, err);
     return exitcode_of_kind(err->kind);
+}
+
+static int prepare_and_run(const struct plan *plan, const struct sigset_inherited *signals,
+                           struct err *err)
+{
+    CLEANUP(loop_release) struct loop loop;
+
+    return loop_init(&loop, plan, signals, err) < 0 ? -1 : loop_run(&loop);
 }
 
 static int run(const struct plan *plan, const struct sigset_inherited *signals)
 {
-    CLEANUP(loop_release) struct loop loop;
     struct err err = ERR_INIT;
+    int code;
 
     log_set_level(plan->log_level);
     for (size_t i = 0; i < plan->notices.count; i++)
         log_notice("%s", plan->notices.items[i]);
     if (plan->parent_death_signal)
         prctl(PR_SET_PDEATHSIG, plan->parent_death_signal, 0, 0, 0);
-    if (loop_init(&loop, plan, signals, &err) < 0)
-        return fail(&err);
-    return loop_run(&loop);
+    code = prepare_and_run(plan, signals, &err);
+    return code < 0 ? refuse(plan, &err) : code;
 }
 
 /* --plan: shows what run would do, and where it comes from. */
@@ -70,7 +78,7 @@ static int print_plan(const struct plan *plan, const struct inputs *inputs)
     CLEANUP_FREE char *text = plan_view_render(&view, (enum plan_view_format)format, &len);
 
     if (!text)
-        return fail(&(struct err){.kind = ERR_SYSTEM, .message = "no memory for the plan"});
+        return exitcode_of_kind(ERR_SYSTEM);
     return file_write_all(STDOUT_FILENO, text, len) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -85,8 +93,12 @@ static int decide(const char *const *argv, const char *const *envp, struct plan 
         return print_help();
     if (verb == OPTIONS_VERSION)
         return print_version();
-    if (verb < 0 || plan_resolve(&inputs.plan, plan, &err) < 0)
-        return fail(&err);
+    if (verb < 0 || plan_resolve(&inputs.plan, plan, &err) < 0) {
+        CLEANUP(plan_release) struct plan refused;
+
+        plan_refused(&inputs.plan, &refused);
+        return refuse(&refused, &err);
+    }
     strvec_push_all(&plan->notices, strvec_texts(&inputs.notices));
     return settings_text(&inputs.settings, OPT_PLAN) ? print_plan(plan, &inputs) : -1;
 }

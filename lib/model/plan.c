@@ -112,11 +112,26 @@ static void note_machine(struct plan *plan)
                      (long long)(plan->shm_bytes >> 20), plan->job.nproc);
 }
 
+static void begin(struct plan *plan)
+{
+    *plan = (struct plan){.job = {.nnodes = 1, .nproc = 1, .world_size = 1, .platform = "none"},
+                          .devices = {.origin = "none", .per_rank = 1},
+                          .script_index = -1};
+}
+
+void plan_refused(const struct plan_inputs *inputs, struct plan *ret)
+{
+    begin(ret);
+    ret->mode = settings_flag(inputs->settings, OPT_INIT_ONLY) ? PLAN_INIT : PLAN_FANOUT;
+    copy_facts(inputs->facts, ret);
+    plan_resolve_report(inputs, ret);
+    /* Before there is a plan nobody has asked for ranks: on stderr one line is all. */
+    ret->report.page = ret->report.json_line = false;
+}
+
 int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err *err)
 {
-    *ret = (struct plan){.job = {.nnodes = 1, .nproc = 1, .world_size = 1, .platform = "none"},
-                         .devices = {.origin = "none", .per_rank = 1},
-                         .script_index = -1};
+    begin(ret);
     if (!plan_program_words(inputs)[0])
         return err_set(err, ERR_USAGE,
                        "no PROGRAM: rankinit [OPTIONS] [--] PROGRAM [ARG...], or a command in the "

@@ -130,6 +130,12 @@ bool plan_called_torchrun(const char *argv0);
  */
 int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err *err);
 
+/*
+ * The least of a plan, when there can be none: who we are and where a refusal is to be told. *ret
+ * is releasable.
+ */
+void plan_refused(const struct plan_inputs *inputs, struct plan *ret);
+
 /* Frees what a plan owns. */
 void plan_release(struct plan *plan);
 

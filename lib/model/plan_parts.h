@@ -51,6 +51,9 @@ int plan_resolve_command(const struct plan_inputs *inputs, const struct plan *pl
 /* plan->stop and tini's options. plan_stop.c */
 void plan_resolve_stop(const struct plan_inputs *inputs, struct plan *plan);
 
+/* plan->report alone: also what is refused is told somewhere. plan_output.c */
+void plan_resolve_report(const struct plan_inputs *inputs, struct plan *plan);
+
 /* plan->output, plan->report and error_dir. plan_output.c */
 int plan_resolve_output(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 

@@ -41,10 +41,12 @@ int inputs_read(struct inputs *ret, const char *const *argv, const char *const *
                                      .spec = &ret->spec,
                                      .facts = &ret->facts};
     verb = options_parse(argv, &ret->settings, &ret->plan.program, err);
-    if (verb != OPTIONS_RUN)
+    if (verb == OPTIONS_RUN && settings_read_twins(&ret->settings, envp, &ret->notices, err) < 0)
+        verb = -1;
+    if (verb != OPTIONS_RUN) {
+        facts_collect("", envp, false, &ret->facts); /* where to tell it */
         return verb;
-    if (settings_read_twins(&ret->settings, envp, &ret->notices, err) < 0)
-        return -1;
+    }
     sysroot = settings_text(&ret->settings, OPT_SYSROOT);
     facts_collect(sysroot ? sysroot : "", envp, true, &ret->facts);
     return read_spec(ret, err) < 0 ? -1 : OPTIONS_RUN;

@@ -27,7 +27,7 @@ struct inputs {
 
 /*
  * Reads them. An enum options_verb; anything but OPTIONS_RUN stops after the command line. -1 with
- * *err: a bad option, twin or spec. Releasable in any case.
+ * *err: a bad option, twin or spec; facts are there all the same. Releasable in any case.
  */
 int inputs_read(struct inputs *ret, const char *const *argv, const char *const *envp,
                 struct err *err);

@@ -4,7 +4,7 @@
 BASE   := err exitcode buf strvec scan signame json log
 MODEL  := option_rows option_names option_values options settings spec spec_check program platform \
           platform_place devices devices_find cpus plan plan_program plan_shape plan_master \
-          plan_output plan_stop rankenv span patterns finding traceback error_file evidence fsm \
+          plan_output plan_stop exit_policy rankenv span patterns finding traceback error_file evidence fsm \
           outcome judge sentence
 REPORT := field groups shrink summary page
 SYS    := source file numbered facts facts_devices facts_cgroup inherit sigset terminal prepare spawn reap \

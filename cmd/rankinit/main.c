@@ -79,6 +79,7 @@ static int make_plan(const char *const *argv, const char *const *envp, struct pl
         return verb;
     if (settings_read_twins(&settings, envp, &notices, err) < 0)
         return -1;
+    exit_policy_resolve(&settings, &plan->exit);
     sysroot = settings_text(&settings, OPT_SYSROOT);
     facts_collect(sysroot ? sysroot : "", envp, true, &facts);
     if (read_spec(&settings, &facts, &spec, err) < 0)
@@ -95,10 +96,10 @@ static int make_plan(const char *const *argv, const char *const *envp, struct pl
     return OPTIONS_RUN;
 }
 
-static int fail(const struct err *err)
+static int fail(const struct plan *plan, const struct err *err)
 {
     log_error("%s", err->message);
-    return exitcode_of_kind(err->kind);
+    return exit_policy_map(&plan->exit, false, exitcode_of_kind(err->kind));
 }
 
 static int run(const struct plan *plan, const struct sigset_inherited *signals)
@@ -112,7 +113,7 @@ static int run(const struct plan *plan, const struct sigset_inherited *signals)
     if (plan->parent_death_signal)
         prctl(PR_SET_PDEATHSIG, plan->parent_death_signal, 0, 0, 0);
     if (loop_init(&loop, plan, signals, &err) < 0)
-        return fail(&err);
+        return fail(plan, &err);
     return loop_run(&loop);
 }
 
@@ -132,5 +133,5 @@ int main(int argc, char **argv, char **envp)
         return print_help();
     if (verb == OPTIONS_VERSION)
         return print_version();
-    return verb < 0 ? fail(&err) : run(&plan, &signals);
+    return verb < 0 ? fail(&plan, &err) : run(&plan, &signals);
 }

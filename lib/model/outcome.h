@@ -113,7 +113,8 @@ struct verdict {
     enum verdict_word word;
     const char *reason;   /* "rank_exited", ...; "running" has "completed" absent: NULL */
     int exit_code;        /* -1 while running and nothing has failed yet */
-    bool from_rank;       /* exit_origin */
+    int code_before;      /* the same before the exit policy */
+    bool from_rank;       /* exit_origin: whose code it was before the policy */
     int root;             /* local rank of the root cause; -1: none */
     struct finding cause; /* its best evidence; kind says which was used */
     int64_t cause_ns;     /* when */

@@ -116,6 +116,7 @@ int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err 
     *ret = (struct plan){.job = {.nnodes = 1, .nproc = 1, .world_size = 1, .platform = "none"},
                          .devices = {.origin = "none", .per_rank = 1},
                          .script_index = -1};
+    exit_policy_resolve(inputs->settings, &ret->exit);
     if (!plan_program_words(inputs)[0])
         return err_set(err, ERR_USAGE,
                        "no PROGRAM: rankinit [OPTIONS] [--] PROGRAM [ARG...], or a command in the "

@@ -181,6 +181,14 @@ static void add_success(const struct outcome *outcome, const struct plan *plan, 
     sentence_seconds(last_end(outcome), out);
 }
 
+/* --oom fail, and no rank has told of it. */
+static void add_silent_oom(const struct outcome *outcome, const struct plan *plan, struct buf *out)
+{
+    add_success(outcome, plan, out);
+    buf_addf(out, ", but the kernel killed %" PRIu64 " %s for lack of memory", outcome->oom_kills,
+             outcome->oom_kills == 1 ? "process" : "processes");
+}
+
 static void add_stopped(const struct outcome *outcome, const struct plan *plan, struct buf *out)
 {
     int alive = count_alive(outcome);
@@ -280,6 +288,8 @@ void sentence_verdict(const struct outcome *outcome, const struct plan *plan,
         add_stopped(outcome, plan, out);
     else if (verdict->word == VERDICT_RUNNING)
         add_running(outcome, plan, out);
+    else if (outcome->oom_kills > 0)
+        add_silent_oom(outcome, plan, out);
     else
         buf_adds(out, "nothing runs any more, and no rank has failed by itself");
 }

@@ -21,6 +21,7 @@ int outcome_init(struct outcome *outcome, const struct plan *plan, struct err *e
     outcome->drained_ns = OUTCOME_NEVER;
     outcome->killed_ns = OUTCOME_NEVER;
     outcome->stop.sender_rank = -1;
+    outcome->shm_free_bytes = -1;
     for (size_t i = 0; i < count; i++) {
         struct outcome_rank *rank = &outcome->ranks[i];
 

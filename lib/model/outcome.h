@@ -100,6 +100,8 @@ struct outcome {
     int64_t max_rss_bytes, user_ns, system_ns; /* of all reaped descendants */
     uint64_t oom_kills;                        /* counter's movement since our start */
     bool oom_known;                            /* there is a counter */
+    int64_t memory_peak_bytes;                 /* of the cgroup; 0 if unknown */
+    int64_t shm_free_bytes;    /* of /dev/shm when a rank had failed; -1 if unknown */
     char foreign_message[256]; /* what somebody else had put into the termination log */
     bool done;                 /* nothing runs any more; else the judgement is provisional */
     int64_t start_realtime_ns; /* CLOCK_REALTIME at our start */

@@ -5,6 +5,7 @@
 
 #include "model/sentence.h"
 #include "report/groups.h"
+#include "report/hints.h"
 
 #define COLUMNS     80
 #define ROWS_MAX    8
@@ -229,6 +230,20 @@ static void add_unreaped(struct page *page)
     }
 }
 
+static void add_hints(struct page *page)
+{
+    struct hints hints;
+    char room[TEXT_MAX];
+    struct buf text = BUF_OVER(room);
+
+    hints_make(page->plan, page->outcome, page->verdict, &hints);
+    for (int i = 0; i < hints.count; i++) {
+        buf_reset(&text);
+        buf_adds(&text, hints.texts[i]);
+        add_paragraph(page->out, "  hint: ", &text);
+    }
+}
+
 void page_render(const struct plan *plan, const struct outcome *outcome,
                  const struct verdict *verdict, struct buf *out)
 {
@@ -248,4 +263,5 @@ void page_render(const struct plan *plan, const struct outcome *outcome,
     if (verdict->word != VERDICT_SUCCEEDED)
         add_stop(&page);
     add_unreaped(&page);
+    add_hints(&page);
 }

@@ -100,7 +100,9 @@ struct outcome {
     int64_t max_rss_bytes, user_ns, system_ns; /* of all reaped descendants */
     uint64_t oom_kills;                        /* counter's movement since our start */
     bool oom_known;                            /* there is a counter */
-    int64_t memory_peak_bytes;                 /* of the cgroup; 0 if unknown */
+    uint64_t oom_fresh;                        /* movement seen at oom_at_ns, not a rank's yet */
+    int64_t oom_at_ns;
+    int64_t memory_peak_bytes; /* of the cgroup; 0 if unknown */
     int64_t shm_free_bytes;    /* of /dev/shm when a rank had failed; -1 if unknown */
     char foreign_message[256]; /* what somebody else had put into the termination log */
     bool done;                 /* nothing runs any more; else the judgement is provisional */
@@ -134,6 +136,12 @@ void outcome_note_started(struct outcome *outcome, int local_rank, pid_t pid, in
 void outcome_note_start_failed(struct outcome *outcome, int local_rank, enum spawn_stage stage,
                                int errnum, int64_t now_ns);
 void outcome_note_ended(struct outcome *outcome, int local_rank, int wait_status, int64_t now_ns);
+
+/*
+ * The OOM counter has moved by `kills` in all. A rank that is then found dead of a SIGKILL that was
+ * not ours, in the same wake-up, has one of those that are new: noted before its end.
+ */
+void outcome_note_oom_kills(struct outcome *outcome, uint64_t kills, int64_t now_ns);
 void outcome_note_signalled(struct outcome *outcome, int local_rank, int signal, int64_t now_ns);
 void outcome_note_stop(struct outcome *outcome, const struct outcome_stop *stop);
 

@@ -99,6 +99,10 @@ static void add_kill_origin(const struct outcome *outcome, const struct plan *pl
             buf_adds(out, ", limit ");
             add_size(plan->memory_limit_bytes, out);
         }
+        if (outcome->memory_peak_bytes > 0) {
+            buf_adds(out, ", peak ");
+            add_size(outcome->memory_peak_bytes, out);
+        }
         buf_addc(out, ')');
     } else if (outcome_rank_killed_from_outside(rank)) {
         buf_adds(out, " from outside");

@@ -244,12 +244,44 @@ TEST(an_oom_kill)
     start(2);
     plan.memory_limit_bytes = 512LL << 20;
     outcome.oom_known = true;
-    outcome.ranks[1].oom = true;
+    outcome_note_oom_kills(&outcome, 1, SECOND);
     dies(1, SIGKILL, SECOND);
     finish();
     is("failed", "oom_killed", 137, 1);
     tap_has_str(verdict.message, "killed by SIGKILL (out of memory, limit 512 MiB)");
     tap_eq_str(class_of(1), "cause");
+    outcome.memory_peak_bytes = 511LL << 20;
+    judge();
+    tap_has_str(verdict.message, "(out of memory, limit 512 MiB, peak 511 MiB)");
+}
+
+/* The counter names nobody: what is new of it belongs to whom this wake-up finds killed. */
+TEST(who_of_the_killed_was_out_of_memory)
+{
+    start(5);
+    outcome.oom_known = true;
+    outcome_note_oom_kills(&outcome, 2, SECOND);
+    dies(0, SIGKILL, SECOND);
+    outcome_note_oom_kills(&outcome, 2, SECOND);
+    exits(1, 1, SECOND);
+    dies(2, SIGKILL, SECOND);
+    dies(3, SIGKILL, SECOND);
+    tap_ok(outcome.ranks[0].oom && outcome.ranks[2].oom);
+    tap_ok(!outcome.ranks[1].oom && !outcome.ranks[3].oom);
+    /* A worker's kill long ago explains no later one. */
+    start(2);
+    outcome_note_oom_kills(&outcome, 1, SECOND);
+    exits(0, 1, SECOND);
+    outcome_note_oom_kills(&outcome, 1, 2 * SECOND);
+    dies(1, SIGKILL, 2 * SECOND);
+    tap_ok(!outcome.ranks[1].oom);
+    tap_eq_int((long long)outcome.oom_kills, 1);
+    /* Nor one of ours. */
+    start(1);
+    told(0, SIGKILL, SECOND);
+    outcome_note_oom_kills(&outcome, 1, 2 * SECOND);
+    dies(0, SIGKILL, 2 * SECOND);
+    tap_ok(!outcome.ranks[0].oom);
 }
 
 TEST(a_crash_is_the_ranks_own)

@@ -259,3 +259,40 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     tail -n 1 <<<"$stderr" >"$T/line"
     assert_schema "$T/line"
 }
+
+@test "the exit code is mapped last of all; whose it was stays true" {
+    run "$RANKINIT" --nproc-per-node 1 --exit-map 3:200,4:0 --summary "$T/s.json" sh -c 'exit 3'
+    assert_eq "$status" 200
+    assert_json "$T/s.json" .exit_code 200
+    assert_json "$T/s.json" .exit_origin rank
+    assert_json "$T/s.json" .root_cause.exit_code 3
+    assert_schema "$T/s.json"
+    run env RANKINIT_EXIT_MAP=4:0 "$RANKINIT" --nproc-per-node 1 --summary "$T/s.json" sh -c 'exit 4'
+    assert_eq "$status" 0
+    assert_json "$T/s.json" .verdict failed
+    assert_schema "$T/s.json"
+    run "$RANKINIT" --exit-map 78:9 --nproc-per-node 1 --spec /nowhere true
+    assert_eq "$status" 9
+    run "$RANKINIT" --exit-map 3 true
+    assert_eq "$status" 64
+}
+
+@test "kubeflow-v1: our codes that are worth another try are retried, a rank's own are not" {
+    mkdir -p "$T/sys/dev"
+    run "$RANKINIT" --exit-preset kubeflow-v1 --sysroot "$T/sys" --nproc-per-node gpu true
+    assert_eq "$status" 197
+    run "$RANKINIT" --exit-preset kubeflow-v1 --nproc-per-node 1 sh -c 'exit 69'
+    assert_eq "$status" 69
+}
+
+@test "--stop-exit rank: a stop returns what the ranks return" {
+    start --nproc-per-node 2 --stop-exit rank --summary "$T/s.json" sh -c '
+        trap "exit $((RANK * 6))" TERM; echo >>"$0/ready"; while :; do sleep 1 & wait $!; done' "$T"
+    wait_lines "$T/ready" 2
+    kill -TERM "$RUN_PID"
+    finish
+    assert_eq "$status" 6
+    assert_json "$T/s.json" .verdict stopped
+    assert_json "$T/s.json" .exit_origin rank
+    assert_schema "$T/s.json"
+}

@@ -40,13 +40,6 @@ static int print_version(void)
     return file_write_all(STDOUT_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Nothing has been started: the failure is rankinit's own. */
-static int refuse(const struct plan *plan, const struct err *err)
-{
-    publish_refusal(plan, err);
-    return exitcode_of_kind(err->kind);
-}
-
 static int prepare_and_run(const struct plan *plan, const struct sigset_inherited *signals,
                            struct err *err)
 {
@@ -66,7 +59,7 @@ static int run(const struct plan *plan, const struct sigset_inherited *signals)
     if (plan->parent_death_signal)
         prctl(PR_SET_PDEATHSIG, plan->parent_death_signal, 0, 0, 0);
     code = prepare_and_run(plan, signals, &err);
-    return code < 0 ? refuse(plan, &err) : code;
+    return code < 0 ? publish_refusal(plan, &err) : code;
 }
 
 /* --plan: shows what run would do, and where it comes from. */
@@ -97,7 +90,7 @@ static int decide(const char *const *argv, const char *const *envp, struct plan 
         CLEANUP(plan_release) struct plan refused;
 
         plan_refused(&inputs.plan, &refused);
-        return refuse(&refused, &err);
+        return publish_refusal(&refused, &err);
     }
     strvec_push_all(&plan->notices, strvec_texts(&inputs.notices));
     return settings_text(&inputs.settings, OPT_PLAN) ? print_plan(plan, &inputs) : -1;

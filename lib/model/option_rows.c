@@ -278,19 +278,21 @@ const struct option_row option_rows[OPT__COUNT] = {
         .min = 700, .max = 4096, .spec_key = "summary.max_bytes", .arg = "N", .dflt = "2048",
         .help = "size of the termination log at most; the kubelet reads no more than 4096" },
     [OPT_EXIT_MAP] = {
-        .name = "exit-map", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_VERDICT, .spec_key = "exit.map" },
+        .name = "exit-map", .type = OPTION_CODE_MAP, .group = GROUP_VERDICT,
+        .spec_key = "exit.map", .arg = "FROM:TO",
+        .help = "return TO instead of exit code FROM; repeatable" },
     [OPT_EXIT_PRESET] = {
-        .name = "exit-preset", .type = OPTION_WORD, .status = OPTION_NOT_YET,
-        .group = GROUP_VERDICT, .words = "none|kubeflow-v1",
-        .spec_key = "exit.preset", .dflt = "none" },
+        .name = "exit-preset", .type = OPTION_WORD, .group = GROUP_VERDICT,
+        .words = "none|kubeflow-v1", .spec_key = "exit.preset", .arg = "PRESET", .dflt = "none",
+        .help = "kubeflow-v1: our codes 69, 75, 76 become 197, 203, 204, which it retries" },
     [OPT_STOP_EXIT] = {
-        .name = "stop-exit", .type = OPTION_WORD, .status = OPTION_NOT_YET,
-        .group = GROUP_VERDICT, .words = "signal|rank", .spec_key = "stop.exit",
-        .dflt = "signal" },
+        .name = "stop-exit", .type = OPTION_WORD, .group = GROUP_VERDICT,
+        .words = "signal|rank", .spec_key = "stop.exit", .arg = "signal|rank", .dflt = "signal",
+        .help = "after a stop return 128+N, or the first code of a rank that is not 0" },
     [OPT_OOM] = {
-        .name = "oom", .type = OPTION_WORD, .status = OPTION_NOT_YET, .group = GROUP_VERDICT,
-        .words = "note|fail", .spec_key = "exit.oom", .dflt = "note" },
+        .name = "oom", .type = OPTION_WORD, .group = GROUP_VERDICT,
+        .words = "note|fail", .spec_key = "exit.oom", .arg = "note|fail", .dflt = "note",
+        .help = "fail: an OOM kill is a failure (137) even if all ranks end with 0" },
 
     /* privileges */
     [OPT_USER] = {

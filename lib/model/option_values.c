@@ -180,6 +180,22 @@ static bool is_codes(const struct option_row *row, const char *text)
     return all_items(text, code_item);
 }
 
+static bool code_map_item(char *item)
+{
+    char *colon = strchr(item, ':');
+
+    if (!colon)
+        return false;
+    *colon = '\0';
+    return code_item(item) && code_item(colon + 1);
+}
+
+static bool is_code_map(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return all_items(text, code_map_item);
+}
+
 /* HOST, HOST:PORT, [IPV6]:PORT; an address with more than one colon needs the brackets. */
 static bool is_endpoint(const struct option_row *row, const char *text)
 {
@@ -216,6 +232,7 @@ static value_check *const checks[] = {
     [OPTION_CODES] = is_codes,       [OPTION_WORD] = is_word,
     [OPTION_TEXT] = is_text,         [OPTION_WORD_OR_INT] = is_word_or_int,
     [OPTION_ENDPOINT] = is_endpoint, [OPTION_SIGNALS] = is_signals,
+    [OPTION_CODE_MAP] = is_code_map,
 };
 
 bool option_value_ok(const struct option_row *row, const char *text)
@@ -290,6 +307,7 @@ void option_value_wanted(const struct option_row *row, struct buf *out)
         [OPTION_SIGNALS] = "signals such as SIGTERM,SIGUSR1, none of KILL, STOP and CHLD",
         [OPTION_REWRITE] = "FROM:TO such as TERM:USR1 or INT:0, FROM not KILL, STOP or CHLD",
         [OPTION_CODES] = "an exit code from 0 to 255",
+        [OPTION_CODE_MAP] = "FROM:TO such as 3:0 or 69:197, each from 0 to 255",
         [OPTION_ENDPOINT] = "HOST, HOST:PORT or [IPV6]:PORT",
         [OPTION_TEXT] = "a text that is not empty",
         [OPTION_WORD_OR_INT] = NULL,

@@ -139,6 +139,7 @@ enum option_type {
     OPTION_SIGNALS,     /* such, joined by commas; none that cannot be caught */
     OPTION_REWRITE,     /* FROM:TO signals; repeatable, joined by commas */
     OPTION_CODES,       /* 0..255; repeatable, joined by commas */
+    OPTION_CODE_MAP,    /* FROM:TO, each 0..255; repeatable, joined by commas */
     OPTION_WORD,        /* one of `words` */
     OPTION_WORD_OR_INT, /* one of `words`, or min..max */
     OPTION_ENDPOINT,    /* HOST, HOST:PORT or [IPV6]:PORT */

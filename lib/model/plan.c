@@ -124,6 +124,7 @@ void plan_refused(const struct plan_inputs *inputs, struct plan *ret)
     begin(ret);
     ret->mode = settings_flag(inputs->settings, OPT_INIT_ONLY) ? PLAN_INIT : PLAN_FANOUT;
     copy_facts(inputs->facts, ret);
+    exit_policy_resolve(inputs->settings, &ret->exit);
     plan_resolve_report(inputs, ret);
     /* Before there is a plan nobody has asked for ranks: on stderr one line is all. */
     ret->report.page = ret->report.json_line = false;
@@ -132,6 +133,7 @@ void plan_refused(const struct plan_inputs *inputs, struct plan *ret)
 int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err *err)
 {
     begin(ret);
+    exit_policy_resolve(inputs->settings, &ret->exit);
     if (!plan_program_words(inputs)[0])
         return err_set(err, ERR_USAGE,
                        "no PROGRAM: rankinit [OPTIONS] [--] PROGRAM [ARG...], or a command in the "

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/strvec.h"
 #include "model/devices.h"
+#include "model/exit_policy.h"
 #include "model/facts.h"
 #include "model/settings.h"
 #include "model/spec.h"
@@ -99,7 +100,7 @@ struct plan {
     struct plan_report report;
     bool inherit_signals;    /* ranks keep the mask and the ignored set that we were given */
     int parent_death_signal; /* of rankinit itself (-p); 0: none */
-    bool exit_zero[256];     /* codes that become 0 (-e) */
+    struct exit_policy exit; /* what becomes of the exit code; also set when plan_resolve fails */
     bool warn_reaped;        /* -w */
     enum log_level log_level;
     char host[256];

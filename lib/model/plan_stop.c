@@ -105,17 +105,6 @@ static void resolve_stops(const struct settings *settings, const struct plan *pl
         stops[signame_number(item)] = true;
 }
 
-static void resolve_exit_zero(const char *text, bool exit_zero[256])
-{
-    char item[ITEM_ROOM];
-    long code;
-
-    while (next_item(&text, item)) {
-        if (scan_int(item, 0, 255, &code))
-            exit_zero[code] = true;
-    }
-}
-
 void plan_resolve_stop(const struct plan_inputs *inputs, struct plan *plan)
 {
     const struct settings *settings = inputs->settings;
@@ -132,7 +121,6 @@ void plan_resolve_stop(const struct plan_inputs *inputs, struct plan *plan)
     resolve_rewrite(settings_text(settings, OPT_REWRITE), stop->rewrite);
     resolve_stops(settings, plan, inputs->facts->tty_in, stop->stops);
     plan->parent_death_signal = (int)settings_int(settings, OPT_PARENT_DEATH_SIGNAL);
-    resolve_exit_zero(settings_text(settings, OPT_EXIT_ZERO), plan->exit_zero);
     plan->inherit_signals = settings_flag(settings, OPT_INHERIT_SIGNALS);
     plan->warn_reaped = settings_flag(settings, OPT_WARN_REAPED);
 }

@@ -102,6 +102,10 @@ static void add_kill_origin(const struct outcome *outcome, const struct plan *pl
             buf_adds(out, ", limit ");
             add_size(plan->memory_limit_bytes, out);
         }
+        if (outcome->memory_peak_bytes > 0) {
+            buf_adds(out, ", peak ");
+            add_size(outcome->memory_peak_bytes, out);
+        }
         buf_addc(out, ')');
     } else if (outcome_rank_killed_from_outside(rank)) {
         buf_adds(out, " from outside");
@@ -182,6 +186,14 @@ static void add_success(const struct outcome *outcome, const struct plan *plan, 
     add_count(outcome, plan, out);
     buf_adds(out, " ended with exit code 0 after ");
     sentence_seconds(last_end(outcome), out);
+}
+
+/* --oom fail, and no rank has told of it. */
+static void add_silent_oom(const struct outcome *outcome, const struct plan *plan, struct buf *out)
+{
+    add_success(outcome, plan, out);
+    buf_addf(out, ", but the kernel killed %" PRIu64 " %s for lack of memory", outcome->oom_kills,
+             outcome->oom_kills == 1 ? "process" : "processes");
 }
 
 static void add_stopped(const struct outcome *outcome, const struct plan *plan, struct buf *out)
@@ -283,6 +295,8 @@ void sentence_verdict(const struct outcome *outcome, const struct plan *plan,
         add_stopped(outcome, plan, out);
     else if (verdict->word == VERDICT_RUNNING)
         add_running(outcome, plan, out);
+    else if (outcome->oom_kills > 0)
+        add_silent_oom(outcome, plan, out);
     else
         buf_adds(out, "nothing runs any more, and no rank has failed by itself");
 }

@@ -84,7 +84,7 @@ static bool meets_platform(enum setting_source here, enum setting_source there)
 
 static bool is_repeatable(const struct option_row *row)
 {
-    return row->type == OPTION_REWRITE || row->type == OPTION_CODES;
+    return row->type == OPTION_REWRITE || row->type == OPTION_CODES || row->type == OPTION_CODE_MAP;
 }
 
 static void take(struct settings *settings, enum option_id id, const struct setting *offer)

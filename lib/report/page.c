@@ -6,6 +6,7 @@
 #include "model/sentence.h"
 #include "report/columns.h"
 #include "report/groups.h"
+#include "report/hints.h"
 
 #define ROWS_MAX    8
 #define LINES_MAX   20  /* of a traceback or of stderr */
@@ -186,6 +187,15 @@ static void add_unreaped(struct page *page)
     }
 }
 
+static void add_hints(struct page *page)
+{
+    struct hints hints;
+
+    hints_make(page->plan, page->outcome, page->verdict, &hints);
+    for (int i = 0; i < hints.count; i++)
+        columns_paragraph("  hint: ", hints.texts[i], strlen(hints.texts[i]), page->out);
+}
+
 void page_render(const struct plan *plan, const struct outcome *outcome,
                  const struct verdict *verdict, struct buf *out)
 {
@@ -205,4 +215,5 @@ void page_render(const struct plan *plan, const struct outcome *outcome,
     if (verdict->word != VERDICT_SUCCEEDED)
         add_stop(&page);
     add_unreaped(&page);
+    add_hints(&page);
 }

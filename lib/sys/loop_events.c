@@ -141,19 +141,19 @@ void loop_read_error_files(struct loop *loop)
         read_error_file(loop, i);
 }
 
-/* A SIGKILL that is not ours, together with a counter that moved, is the kernel's. */
-static void note_oom(struct loop *loop, struct outcome_rank *rank, int status)
+/* Once a wake-up; again for a rank that was killed, perhaps since. */
+static void note_memory(struct loop *loop, int status, int64_t now)
 {
-    int64_t now;
+    struct outcome *outcome = &loop->outcome;
+    int64_t kills;
 
-    if (loop->oom_kills < 0)
+    if (outcome->oom_at_ns == now && !WIFSIGNALED(status))
         return;
-    now = facts_oom_kills();
-    if (now < loop->oom_kills)
-        return;
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !rank->killed_by_us)
-        rank->oom = (uint64_t)(now - loop->oom_kills) > loop->outcome.oom_kills;
-    loop->outcome.oom_kills = (uint64_t)(now - loop->oom_kills);
+    kills = loop->oom_kills < 0 ? -1 : facts_oom_kills() - loop->oom_kills;
+    outcome_note_oom_kills(outcome, kills > 0 ? (uint64_t)kills : 0, now);
+    outcome->memory_peak_bytes = facts_memory_peak();
+    if (status != 0)
+        outcome->shm_free_bytes = facts_shm_free();
 }
 
 /*
@@ -181,8 +181,7 @@ static void leader_ended(struct loop *loop, int local_rank, int status, int64_t 
     if (rank->state == RANK_START_FAILED)
         return;
     read_error_file(loop, local_rank);
-    if (WIFSIGNALED(status))
-        note_oom(loop, rank, status);
+    note_memory(loop, status, now);
     outcome_note_ended(&loop->outcome, local_rank, status, now);
     if (outcome_rank_failed(rank))
         kind = outcome_rank_echoes(rank) ? FSM_RANK_ECHOED : FSM_RANK_FAILED;

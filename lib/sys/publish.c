@@ -98,7 +98,7 @@ void publish_final(struct publish *publish, struct relay *relay, int64_t deadlin
     }
 }
 
-void publish_refusal(const struct plan *plan, const struct err *why)
+int publish_refusal(const struct plan *plan, const struct err *why)
 {
     struct outcome outcome = {.first_failure_ns = OUTCOME_NEVER,
                               .drained_ns = OUTCOME_NEVER,
@@ -114,8 +114,8 @@ void publish_refusal(const struct plan *plan, const struct err *why)
     log_error("%s", why->message);
     clock_gettime(CLOCK_REALTIME, &now);
     outcome.start_realtime_ns = now.tv_sec * 1000000000LL + now.tv_nsec;
+    outcome_judge(&outcome, plan, &verdict);
     if (publish_init(&publish, plan, &outcome, &unheard) == 0) {
-        outcome_judge(&outcome, plan, &verdict);
         write_log(&publish, &verdict);
         if (plan->report.summary)
             deliver_summary(&publish.deliver, publish.document,
@@ -127,6 +127,7 @@ void publish_refusal(const struct plan *plan, const struct err *why)
         }
     }
     publish_release(&publish);
+    return verdict.exit_code;
 }
 
 void publish_release(struct publish *publish)

@@ -37,9 +37,9 @@ void publish_final(struct publish *publish, struct relay *relay, int64_t deadlin
 
 /*
  * Nothing was started: tells a failure of rankinit's own in every place that `plan` names, and on
- * stderr as one line for people and, if the plan wants it, the document.
+ * stderr as one line for people and, if the plan wants it, the document. Returns the exit code.
  */
-void publish_refusal(const struct plan *plan, const struct err *why);
+int publish_refusal(const struct plan *plan, const struct err *why);
 
 /* Frees and closes everything. */
 void publish_release(struct publish *publish);

@@ -100,6 +100,12 @@ TEST(codes)
     EACH(bad, OPT_EXIT_ZERO, "", "256", "-1", "1,", "a", "1,,2", "1 2");
 }
 
+TEST(code_maps)
+{
+    EACH(good, OPT_EXIT_MAP, "3:0", "0:255", "69:197,75:203", "1:1");
+    EACH(bad, OPT_EXIT_MAP, "", "3", ":3", "3:", "256:1", "1:256", "-1:1", "1:2,", "1:2:3", "a:b");
+}
+
 TEST(words)
 {
     EACH(good, OPT_DEVICE_MODE, "auto", "shared", "isolated", "isolated-keep-rank", "none");

@@ -101,7 +101,7 @@ TEST(tini_s_options)
     tap_ok(f.plan.stop.group);
     tap_ok(f.plan.warn_reaped);
     tap_eq_int(f.plan.parent_death_signal, SIGKILL);
-    tap_ok(f.plan.exit_zero[143] && f.plan.exit_zero[7] && !f.plan.exit_zero[0]);
+    tap_ok(f.plan.exit.zero[143] && f.plan.exit.zero[7] && !f.plan.exit.zero[0]);
     fixture_free(&f);
 }
 

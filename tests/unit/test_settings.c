@@ -467,6 +467,7 @@ static const char *sample(enum option_id id)
     case OPTION_SIZE: return "64Ki";
     case OPTION_SIGNAL: return "USR1";
     case OPTION_SIGNALS: return "SIGUSR1,TERM";
+    case OPTION_CODE_MAP: return "3:4";
     case OPTION_REWRITE: return "TERM:USR1";
     case OPTION_CODES: return "143";
     case OPTION_WORD: return strrchr(row->words, '|') + 1;

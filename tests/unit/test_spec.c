@@ -146,6 +146,7 @@ static const char *sample_of(const struct option_row *row)
     case OPTION_PORT:
     case OPTION_WORD_OR_INT: return "7";
     case OPTION_REWRITE: return "HUP:0";
+    case OPTION_CODE_MAP: return "3:0";
     default: return row->dflt ? row->dflt : "x";
     }
 }

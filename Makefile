@@ -3,7 +3,8 @@
 
 BASE   := err exitcode buf strvec scan signame json log
 MODEL  := option_rows option_names option_values options settings spec spec_check program platform \
-          platform_place devices devices_find cpus plan plan_program plan_shape plan_master \
+          platform_rows platform_slurm platform_cloud platform_kube platform_place platform_check \
+          devices devices_find cpus plan plan_program plan_shape plan_master \
           plan_output plan_stop rankenv span patterns finding traceback error_file evidence fsm \
           outcome judge sentence
 REPORT := field groups shrink summary page

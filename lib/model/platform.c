@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/option_values.h"
+#include "model/platform_parts.h"
 
 #define PET_PREFIX "PET_"
 #define PET_ALIAS  "PET_N_PROC_PER_NODE" /* as PyTorchJob 1.4 spelt it */
@@ -210,11 +211,13 @@ int platform_read(struct platform *platform, struct settings *settings, struct s
     const struct reading reading = {
         .envp = platform->envp, .settings = settings, .notices = notices};
 
+    if (platform_settle_ordinal(platform, settings, err) < 0)
+        return -1;
     if (platform_nested(platform->envp))
         return 0;
     if (platform_pet_decides(platform->envp))
         platform->name = pet_name(platform->envp);
-    if (read_all_pet(&reading, err) < 0)
+    if (read_all_pet(&reading, err) < 0 || platform_settle_ordinal(platform, settings, err) < 0)
         return -1;
     if (platform->torchrun)
         return 0;

@@ -22,7 +22,11 @@ struct rankenv_late {
  */
 void rankenv_scrub(struct strvec *env);
 
-/* Builds the environment of a local rank into *ret (empty before; owned by the caller). */
+/*
+ * Builds the environment of a local rank into *ret (empty before; owned by the caller). Where this
+ * process is one rank of many that somebody else started (plan->job.task), what is there stays as
+ * it is, and only what is missing is added.
+ */
 void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv_late *late,
                    struct strvec *ret);
 

@@ -152,6 +152,18 @@ static void note_assumptions(const struct shape *shape, const struct platform *p
                      index, text);
 }
 
+/* A script that takes its device by LOCAL_RANK has to get it from somewhere. */
+static void note_unknown_local_rank(const struct plan_inputs *inputs, struct plan *plan)
+{
+    const struct platform_task *task = &plan->job.task;
+
+    if (task->one && task->local_rank < 0 && !platform_value(inputs->envp, "LOCAL_RANK"))
+        strvec_pushf(&plan->notices,
+                     "nothing says which of the processes on its node rank %d is: LOCAL_RANK is "
+                     "not set",
+                     plan->job.first_rank);
+}
+
 /* Who decided, at -v; or in any case, where something that was not used says otherwise. */
 static void tell_platform(const struct shape *shape, const struct platform *platform)
 {
@@ -261,6 +273,7 @@ int plan_resolve_shape(const struct plan_inputs *inputs, struct plan *plan, stru
     if (resolve_place(&shape, &platform, err) < 0 || plan_resolve_master(inputs, plan, err) < 0)
         return -1;
     note_assumptions(&shape, &platform);
+    note_unknown_local_rank(inputs, plan);
     tell_platform(&shape, &platform);
     if (plan->job.task.one) {
         /* Made once more, as by now it is known that nothing is to be scrubbed. */

@@ -144,15 +144,13 @@ static bool is_taken(const struct settings *settings, const char *name)
     return false;
 }
 
+/* As every number and name that a row may have beside those taken is another index or master. */
 static bool says_the_same(const struct settings *settings, const char *text)
 {
-    for (size_t i = 0; i < GIVEN; i++) {
-        const char *ours = settings->rows[given[i]].text;
+    const char *rank = settings->rows[OPT_NODE_RANK].text;
+    const char *master = settings->rows[OPT_MASTER_ADDR].text;
 
-        if (ours && strcmp(ours, text) == 0)
-            return true;
-    }
-    return false;
+    return (rank && strcmp(rank, text) == 0) || (master && strcmp(master, text) == 0);
 }
 
 /* What is not told twice, though two rows may know it. */

@@ -210,7 +210,8 @@ static void set_truth(const struct plan *plan, int local_rank, const struct rank
     set_int(env, "RANKINIT_THIS_RANK", plan->job.first_rank + local_rank);
     put_int(&plan->job, env, "RANKINIT_THIS_LOCAL_RANK",
             plan->job.task.one ? plan->job.task.local_rank : local_rank);
-    set_int(env, "RANKINIT_THIS_NODE_RANK", plan->job.node_rank);
+    put_int(&plan->job, env, "RANKINIT_THIS_NODE_RANK",
+            plan->job.task.one ? plan->job.task.node : plan->job.node_rank);
     env_set(env, "RANKINIT_THIS_JOB_ID", plan->job.id);
     set_int(env, "RANKINIT_THIS_ATTEMPT", late->attempt);
     set_or_unset(env, "RANKINIT_THIS_READY_FILE", late->ready_file);

@@ -223,6 +223,7 @@ TEST(one_of_many_processes_has_its_gaps_filled)
         {"SLURM_PROCID", "3"},
         {"RANKINIT_THIS_RANK", "3"},
         {"RANKINIT_THIS_LOCAL_RANK", "1"},
+        {"RANKINIT_THIS_NODE_RANK", "1"},
     };
     struct fixture f = fixture_new();
     struct strvec env = built(&f, TASK, "x.py", 0);
@@ -271,7 +272,8 @@ TEST(what_one_of_many_processes_cannot_know_stays_unset)
     struct strvec env = built(&f, "PMI_RANK=1 PMI_SIZE=2", "x.py", 0);
 
     tap_eq_str(get(&env, "RANK"), "1");
-    tap_eq_str(get(&env, "RANKINIT_THIS_NODE_RANK"), "1");
+    tap_eq_str(get(&env, "RANKINIT_THIS_NODE_RANK"), NULL);
+    tap_ok(fixture_noticed(&f, "nothing says which of the processes on its node rank 1 is"));
     for (size_t i = 0; i < sizeof(unset) / sizeof(unset[0]); i++)
         tap_eq_str(get(&env, unset[i]), NULL);
     tap_ok(fixture_noticed(&f, "nothing says where rank 0 of these 2 processes listens"));

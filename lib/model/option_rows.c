@@ -60,7 +60,8 @@ const struct option_row option_rows[OPT__COUNT] = {
     [OPT_RANK_MEANS] = {
         .name = "rank-means", .type = OPTION_WORD, .words = "node|process|auto",
         .spec_key = "job.rank_means", .arg = "WHAT", .dflt = "auto",
-        .help = "what RANK and WORLD_SIZE from outside count: node, process or auto" },
+        .help = "what RANK and WORLD_SIZE from outside count, or what processes of Slurm and MPI "
+                "are: node, process or auto" },
     [OPT_INIT_ONLY] = {
         .name = "init-only", .help = "never start ranks: one process, its environment untouched" },
     [OPT_SPEC] = {

@@ -128,6 +128,18 @@ TEST(what_says_nothing_is_noted)
     reading_free(&r);
 }
 
+TEST(a_name_that_is_nearly_right_is_told_so)
+{
+    struct reading r = reading_new("PET_NNODE=2 PET_MASTER_ADRR=m PET_GRACE=5s");
+
+    tap_eq_int(reading_read(&r), 0);
+    tap_ok(fixture_noticed(&r.f, "PET_NNODE has no effect: no setting of that name is read; did "
+                                 "you mean PET_NNODES?"));
+    tap_ok(fixture_noticed(&r.f, "did you mean PET_MASTER_ADDR?"));
+    tap_ok(fixture_noticed(&r.f, "PET_GRACE has no effect: no setting of that name is read"));
+    reading_free(&r);
+}
+
 TEST(the_misspelt_name_is_an_alias)
 {
     struct reading r = reading_new("PET_N_PROC_PER_NODE=4");

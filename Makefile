@@ -5,7 +5,8 @@ BASE   := err exitcode buf strvec scan signame json log secret
 MODEL  := option_rows option_names option_values options settings spec spec_keys spec_check \
           program platform platform_place devices devices_find cpus plan plan_program plan_ranks \
           plan_shape plan_master plan_rdzv plan_output plan_stop rankenv span patterns finding \
-          traceback error_file evidence fsm outcome judge sentence exit_policy
+          traceback error_file evidence fsm outcome judge sentence exit_policy platform_rows \
+          platform_slurm platform_cloud platform_kube platform_check
 REPORT := field groups shrink summary page columns view plan_view plan_view_json plan_view_text \
           hints
 SYS    := source file numbered facts facts_devices facts_cgroup inherit sigset terminal prepare \

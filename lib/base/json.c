@@ -68,6 +68,11 @@ void json_begin(struct json_arena *arena)
     current = arena;
 }
 
+void json_end(void)
+{
+    current = NULL;
+}
+
 bool json_failed(const struct json_arena *arena)
 {
     return arena->failed;
@@ -293,6 +298,16 @@ struct json *json_read(const char *bytes, size_t len, struct err *err)
 const struct json *json_get(const struct json *node, const char *key)
 {
     return (const struct json *)json_object_get((const json_t *)node, key);
+}
+
+size_t json_count(const struct json *node)
+{
+    return json_array_size((const json_t *)node);
+}
+
+const struct json *json_at(const struct json *node, size_t index)
+{
+    return (const struct json *)json_array_get((const json_t *)node, index);
 }
 
 const char *json_text(const struct json *node)

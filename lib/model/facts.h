@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #define FACTS_DEVICES_MAX 256
+#define FACTS_CONFIG_MAX  16384
 
 /* One NVIDIA device node. */
 struct facts_device {
@@ -47,6 +48,9 @@ struct facts {
     int64_t shm_bytes;                          /* size of /dev/shm; -1 if unknown */
     int64_t memory_limit_bytes;                 /* of the cgroup; -1: none */
     int ephemeral_port_min, ephemeral_port_max; /* ip_local_port_range */
+
+    /* the head of SageMaker's /opt/ml/input/config/resourceconfig.json, below sysroot; else empty */
+    char resource_config[FACTS_CONFIG_MAX];
 
     bool default_spec;       /* /etc/rankinit/spec.yaml exists */
     bool termination_log;    /* /dev/termination-log exists and is a regular file */

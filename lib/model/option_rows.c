@@ -17,10 +17,12 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "nnodes", .type = OPTION_NNODES, .pet = true, .shape = true, .identity = true,
         .spec_key = "job.nnodes", .arg = "N", .help = "nodes (containers) of the whole job" },
     [OPT_NODE_RANK] = {
-        .name = "node-rank", .type = OPTION_WORD_OR_INT, .words = "auto", .min = 0, .max = 999999,
+        .name = "node-rank", .type = OPTION_WORD_OR_INT, .words = "auto|from-hostname",
+        .min = 0, .max = 999999,
         .pet = true, .shape = true, .identity = true, .auto_unset = true,
-        .spec_key = "job.node_rank", .arg = "N|auto",
-        .help = "which node this is, from 0; auto: as the platform says" },
+        .spec_key = "job.node_rank", .arg = "N|auto|from-hostname",
+        .help = "which node this is, from 0; auto: as the platform says; "
+                "from-hostname: the number that the hostname ends in" },
     [OPT_MASTER_ADDR] = {
         .name = "master-addr", .type = OPTION_TEXT, .words = "auto",
         .pet = true, .shape = true, .identity = true, .auto_unset = true,
@@ -60,7 +62,8 @@ const struct option_row option_rows[OPT__COUNT] = {
     [OPT_RANK_MEANS] = {
         .name = "rank-means", .type = OPTION_WORD, .words = "node|process|auto",
         .spec_key = "job.rank_means", .arg = "WHAT", .dflt = "auto",
-        .help = "what RANK and WORLD_SIZE from outside count: node, process or auto" },
+        .help = "what RANK and WORLD_SIZE from outside count, or what processes of Slurm and MPI "
+                "are: node, process or auto" },
     [OPT_INIT_ONLY] = {
         .name = "init-only", .help = "never start ranks: one process, its environment untouched" },
     [OPT_SPEC] = {

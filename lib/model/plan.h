@@ -15,6 +15,7 @@
 #include "model/devices.h"
 #include "model/exit_policy.h"
 #include "model/facts.h"
+#include "model/platform.h"
 #include "model/settings.h"
 #include "model/spec.h"
 
@@ -36,10 +37,12 @@ struct plan_job {
     int nproc;               /* ranks here */
     int world_size;          /* nnodes * nproc */
     int first_rank;          /* node_rank * nproc */
-    const char *master_addr; /* NULL in init mode */
+    const char *master_addr; /* NULL in init mode, or where one of many processes does not know */
     int master_port;         /* 0: a free one is chosen, held and given to the ranks late */
     const char *role;
-    const char *platform; /* row that told who we are; "none" */
+    const char *platform;      /* row that told who we are; "none" */
+    const char *platform_told; /* one line: what it gave, what was not used; NULL in init mode */
+    struct platform_task task; /* one rank per process: what is there stays, gaps are filled */
 };
 
 struct plan_stop {

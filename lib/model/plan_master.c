@@ -91,6 +91,14 @@ static int from_addr(const struct settings *settings, struct plan *plan, struct 
 {
     const struct setting *addr = &settings->rows[OPT_MASTER_ADDR];
 
+    /* MPI programs need none; those that do say so themselves. */
+    if (!addr->text && plan->job.task.one && plan->job.nnodes > 1) {
+        strvec_pushf(&plan->notices,
+                     "nothing says where rank 0 of these %d processes listens: MASTER_ADDR is not "
+                     "set, unless --master-addr HOST is stated",
+                     plan->job.nnodes);
+        return 0;
+    }
     if (!addr->text && plan->job.nnodes > 1)
         return err_set(err, ERR_SPEC,
                        "%s says %d nodes, but nothing says where the master is (looked at "
@@ -134,7 +142,7 @@ static void note_other_host(const struct plan *plan, const char *hostname, struc
     size_t our_digits, their_digits;
     size_t base = numbered_base(hostname, &ours, &our_digits);
 
-    if (plan->job.nnodes == 1 || plan->job.node_rank != 0 || base == 0 ||
+    if (plan->job.nnodes == 1 || plan->job.node_rank != 0 || base == 0 || !plan->job.master_addr ||
         numbered_base(plan->job.master_addr, &theirs, &their_digits) != base ||
         strncmp(hostname, plan->job.master_addr, base) != 0)
         return;

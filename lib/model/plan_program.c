@@ -40,7 +40,7 @@ void plan_resolve_env(const struct plan_inputs *inputs, struct plan *plan)
 
     strvec_push_all(&plan->env, inputs->envp);
     if (plan->mode == PLAN_FANOUT) {
-        if (settings_flag(settings, OPT_KEEP_ENV))
+        if (settings_flag(settings, OPT_KEEP_ENV) || plan->job.task.one)
             unset_prefix(&plan->env, "RANKINIT_THIS_"); /* of another rank: never true here */
         else
             rankenv_scrub(&plan->env);

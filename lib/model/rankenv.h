@@ -25,7 +25,11 @@ void rankenv_scrub(struct strvec *env);
 /* Takes names away from an environment and then sets "NAME=value" texts: what a spec's env: says. */
 void rankenv_apply(struct strvec *env, const struct strvec *unset, const struct strvec *set);
 
-/* Builds the environment of a local rank into *ret (empty before; owned by the caller). */
+/*
+ * Builds the environment of a local rank into *ret (empty before; owned by the caller). Where this
+ * process is one rank of many that somebody else started (plan->job.task), what is there stays as
+ * it is, and only what is missing is added.
+ */
 void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv_late *late,
                    struct strvec *ret);
 

@@ -150,7 +150,7 @@ static int make_error_files(const struct plan *plan, struct prepared *prepared, 
 static int prepare_port(const struct plan *plan, struct prepared *prepared, struct err *err)
 {
     prepared->port = plan->job.master_port;
-    if (plan->mode != PLAN_FANOUT || plan->job.node_rank != 0)
+    if (plan->mode != PLAN_FANOUT || plan->job.node_rank != 0 || !plan->job.master_addr)
         return 0;
     if (prepared->port)
         return rendezvous_probe(prepared->port, err);

@@ -55,6 +55,34 @@ TEST(reads_a_document)
                "{\"timestamp\":\"1700000000\",\"n\":-12,\"f\":150.0}},\"b\":true}");
 }
 
+TEST(arrays_can_be_walked)
+{
+    struct err err = ERR_INIT;
+    const struct json *root = read_text("{\"hosts\": [\"a\", 2, []], \"n\": 1}", &err);
+    const struct json *hosts = json_get(root, "hosts");
+
+    tap_eq_int(json_count(hosts), 3);
+    tap_eq_str(json_text(json_at(hosts, 0)), "a");
+    tap_eq_str(json_text(json_at(hosts, 1)), NULL);
+    tap_eq_int(json_count(json_at(hosts, 2)), 0);
+    tap_ok(!json_at(hosts, 3));
+    tap_eq_int(json_count(json_get(root, "n")), 0);
+    tap_ok(!json_at(json_get(root, "n"), 0));
+    tap_eq_int(json_count(NULL), 0);
+    tap_ok(!json_at(NULL, 0));
+}
+
+TEST(after_the_end_nothing_is_built)
+{
+    struct err err = ERR_INIT;
+
+    begin();
+    json_end();
+    tap_ok(!json_new_object());
+    tap_ok(!json_read("{}", 2, &err));
+    tap_eq_int(err.kind, ERR_INTERNAL);
+}
+
 TEST(absent_and_wrong_types_are_null)
 {
     struct err err = ERR_INIT;

@@ -201,21 +201,29 @@ static void deal_release(struct deal *deal)
     strvec_release(&deal->lists);
 }
 
+static int deal_begin(struct deal *deal, struct err *err)
+{
+    deal->share = settings_flag(deal->inputs->settings, OPT_DEVICE_SHARE);
+    deal->rows = calloc((size_t)deal->plan->job.nproc, sizeof(*deal->rows));
+    deal->taken = calloc(deal->plan->devices.pool.count, sizeof(*deal->taken));
+    if (!deal->rows || !deal->taken)
+        return err_set(err, ERR_SYSTEM, "no memory for %d ranks", deal->plan->job.nproc);
+    return 0;
+}
+
 int plan_resolve_rank_devices(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
 {
     const struct spec_rank *first = with_devices(inputs->spec);
-    CLEANUP(deal_release) struct deal deal = {.inputs = inputs, .plan = plan};
+    struct deal deal = {.inputs = inputs, .plan = plan};
+    int rc;
 
     if (!first)
         return 0;
     if (check_mode(inputs, first, plan, err) < 0)
         return -1;
-    deal.share = settings_flag(inputs->settings, OPT_DEVICE_SHARE);
-    deal.rows = calloc((size_t)plan->job.nproc, sizeof(*deal.rows));
-    deal.taken = calloc(plan->devices.pool.count, sizeof(*deal.taken));
-    if (!deal.rows || !deal.taken)
-        return err_set(err, ERR_SYSTEM, "no memory for %d ranks", plan->job.nproc);
-    return deal_all(&deal, err);
+    rc = deal_begin(&deal, err) < 0 ? -1 : deal_all(&deal, err);
+    deal_release(&deal);
+    return rc;
 }
 
 /* True if a name is in a list of "NAME=value" or of names. */

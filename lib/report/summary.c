@@ -18,6 +18,7 @@
 #define ARENA_BASE (112u << 10) /* a document without rows; or an error file that is read */
 #define ARENA_ROW  (4u << 10)
 #define HOST_MAX   256
+#define HINT_MAX   320
 
 /* One attempt at a document. */
 struct writer {
@@ -220,7 +221,7 @@ static void put_ranks(struct writer *writer, struct json *root)
     json_put_int(object, "succeeded", succeeded);
     json_put_int(object, "failed", failed);
     json_put_int(object, "stopped", stopped);
-    json_put_int(object, "unreaped", outcome->unreaped_count);
+    json_put_int(object, "unreaped", outcome->unreaped_count + outcome->unreaped_more);
     json_put(root, "ranks", object);
 }
 
@@ -302,6 +303,31 @@ static void put_counts(struct writer *writer, struct json *root)
     put_stop(writer, root);
 }
 
+/* What remains after the last SIGKILL, in words: nobody can look at it any more. */
+static void put_hints(struct writer *writer, struct json *root)
+{
+    const struct outcome *outcome = writer->summary->outcome;
+    int count = outcome->unreaped_count;
+    struct json *list;
+
+    note_cut(writer, SHRINK_HINTS, outcome->unreaped_more == 0);
+    if (count > writer->limits->hints) {
+        count = writer->limits->hints;
+        note_cut(writer, SHRINK_HINTS, false);
+    }
+    if (count == 0)
+        return;
+    list = json_new_array();
+    for (int i = 0; i < count; i++) {
+        char room[HINT_MAX];
+        struct buf text = BUF_OVER(room);
+
+        sentence_unreaped(&outcome->unreaped[i], writer->summary->plan, &text);
+        json_add_text(list, text.data);
+    }
+    json_put(root, "hints", list);
+}
+
 static void put_verdict(struct writer *writer, struct json *root)
 {
     const struct verdict *verdict = writer->summary->verdict;
@@ -347,6 +373,7 @@ static struct json *build(struct writer *writer)
     put_root_cause(writer, root);
     put_failures(writer, root);
     put_counts(writer, root);
+    put_hints(writer, root);
     put_job(writer, root);
     if (writer->limits->resources)
         put_resources(writer, root);

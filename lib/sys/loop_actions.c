@@ -190,6 +190,8 @@ void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns
     case FSM_KILL_GROUP: kill_group(loop, action->rank); break;
     case FSM_TERM_REST: signal_rest_all(loop, SIGTERM); break;
     case FSM_KILL_REST:
+        /* Named before the last wait, which a kill from outside may cut short. */
+        loop_note_left(loop);
         end_leaders(loop, SIGKILL, false, now_ns);
         signal_rest_all(loop, SIGKILL);
         break;

@@ -24,6 +24,9 @@ void loop_read_signals(struct loop *loop, int64_t now_ns);
 /* Reaps all that have ended: ranks become events, others are counted (loop_events.c). */
 void loop_reap(struct loop *loop, int64_t now_ns);
 
+/* Notes in the outcome, anew, which descendants there are and what holds them (loop.c). */
+void loop_note_left(struct loop *loop);
+
 /* Handler of a rank's status pipe (loop_events.c). */
 void loop_status_ready(struct source *source, uint32_t events, int64_t now_ns);
 

@@ -194,7 +194,7 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
     loop->epoll_fd = -1;
     loop->prepared.port_fd = loop->prepared.null_fd = -1;
     loop->publish.deliver.log_fd = loop->publish.deliver.summary_dir = -1;
-    inherit_note(&loop->inherit);
+    prepare_limits(&loop->nofile);
     loop->oom_kills = facts_oom_kills();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     descendants_init(&loop->descendants);

@@ -18,6 +18,9 @@ void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns
 /* Sends signal to all living leaders, or their groups, in one burst (loop_actions.c). */
 void loop_signal_leaders(struct loop *loop, int signal, bool groups);
 
+/* The groups of living leaders have been told to end: they are not told again when those end. */
+void loop_note_groups_told(struct loop *loop);
+
 /* Reads and handles all pending signals (loop_events.c). */
 void loop_read_signals(struct loop *loop, int64_t now_ns);
 

@@ -1,240 +1,7 @@
 #!/usr/bin/env bats
-# Stopping under bad circumstances: what does not die, signals that come too early, leaders that
-# end before their groups, and everybody who must not be hit.
+# Stopping: who is told what and when, which signals pass, and everybody who must not be hit.
 
 load lib
-
-# A spec that makes the ladder short.
-quick_spec() {
-    printf 'apiVersion: rankinit/v1\nstop: {grace: 100ms, fail_grace: 100ms, orphan_grace: 100ms}\n' >"$T/spec.yaml"
-}
-
-FREEZER=/sys/fs/cgroup/freezer/rankinit-test-$$
-
-# freeze [--thread] ID...: not even SIGKILL ends it until thaw. cgroup v2 has nothing like that.
-freeze() {
-    local file=cgroup.procs id
-    [ "$1" != --thread ] || { file=tasks && shift; }
-    [ -w /sys/fs/cgroup/freezer/tasks ] || skip "no freezer of cgroup v1"
-    mkdir -p "$FREEZER"
-    for id in "$@"; do echo "$id" >"$FREEZER/$file"; done
-    echo FROZEN >"$FREEZER/freezer.state"
-    until grep -qx FROZEN "$FREEZER/freezer.state"; do :; done
-}
-
-thaw() {
-    local pid
-    [ -d "$FREEZER" ] || return 0
-    echo THAWED >"$FREEZER/freezer.state"
-    while read -r pid; do kill -KILL "$pid" && wait_gone "$pid"; done <"$FREEZER/cgroup.procs"
-    rmdir "$FREEZER"
-}
-
-teardown() {
-    thaw 2>/dev/null
-    stop_all
-}
-
-# traced OPTION... -- COMMAND...: puts COMMAND below strace, but as the process that was started.
-traced() {
-    local options=()
-    while [ "$1" != -- ]; do options+=("$1") && shift; done
-    shift
-    TRACED=(strace -DDD -f -qq "${options[@]}" "$@")
-}
-
-@test "an unkillable process: the run ends by its deadline, named before the last wait and after" {
-    local pid
-    quick_spec
-    traced -s 3000 -e trace=pwrite64 -o "$T/trace" -- "$RANKINIT"
-    touch "$T/log"
-    RANKINIT=${TRACED[0]} start "${TRACED[@]:1}" --spec "$T/spec.yaml" --nproc-per-node 2 --summary "$T/s.json" \
-        --termination-log "$T/log" "$PAYLOAD" hold "$T/ready"
-    wait_lines "$T/ready" 2
-    read -r pid <"$T/ready"
-    freeze "$pid"
-    kill -TERM "$RUN_PID"
-    finish
-    assert_eq "$status" 143
-    assert_schema "$T/s.json" "$T/log"
-    assert_json "$T/s.json" .ranks.unreaped 1
-    assert_json "$T/s.json" '.hints | length' 1
-    [[ $(json_get "$T/s.json" '.hints[0]') =~ ^"pid $pid (payload) of rank "[01]" is left: state D in __refrigerator: SIGKILL has no effect" ]]
-    assert_has "$(cat "$T/err")" "pid $pid (payload) of rank"
-    [ "$(grep -cF "is left: state D" "$T/trace")" -ge 2 ]
-}
-
-@test "the same after a failure: the failed rank's code, not that of the one that is left" {
-    local pid
-    quick_spec
-    mkfifo "$T/go"
-    start --spec "$T/spec.yaml" --nproc-per-node 2 --summary "$T/s.json" sh -c '
-        if [ $RANK = 0 ]; then exec "$PAYLOAD" hold "$0/ready"; fi
-        exec "$PAYLOAD" gate "$0/go" exit 9' "$T"
-    wait_for "$T/ready"
-    read -r pid <"$T/ready"
-    freeze "$pid"
-    : >"$T/go"
-    finish
-    assert_eq "$status" 9
-    assert_json "$T/s.json" .root_cause.rank 1
-    assert_has "$(json_get "$T/s.json" '.hints[0]')" "pid $pid (payload) of rank 0 is left: state D"
-}
-
-@test "a zombie leader whose thread is stuck is told apart, and a zombie whose parent does not wait" {
-    local leader parent zombie tid
-    quick_spec
-    start --spec "$T/spec.yaml" --nproc-per-node 2 --summary "$T/s.json" sh -c '
-        if [ $RANK = 0 ]; then exec "$PAYLOAD" zombie-leader "$0/leader"; fi
-        exec "$PAYLOAD" zombie "$0/parent"' "$T"
-    wait_for "$T/leader"
-    wait_for "$T/parent"
-    read -r leader <"$T/leader"
-    read -r parent <"$T/parent"
-    zombie=$(tr -d " " <"/proc/$parent/task/$parent/children")
-    for tid in "/proc/$leader/task"/*; do tid=${tid##*/}; done
-    [ "$tid" != "$leader" ]
-    freeze --thread "$tid"
-    freeze "$parent"
-    kill -TERM "$RUN_PID"
-    finish
-    assert_eq "$status" 143
-    assert_schema "$T/s.json"
-    assert_json "$T/s.json" .ranks.unreaped 3
-    json_get "$T/s.json" '.hints[]' >"$T/hints"
-    grep -F "pid $leader (payload) of rank 0 is left: a zombie of which 1 thread lives on, state D in __refrigerator: the kernel or a driver holds it" "$T/hints"
-    grep -F "pid $parent (payload) of rank 1 is left: state D" "$T/hints"
-    grep -F "pid $zombie (payload) of rank 1 is left: a zombie whose parent, pid $parent, lives and does not wait for it" "$T/hints"
-}
-
-@test "all 256 exit codes, in init mode, as a rank, as PID 1" {
-    "$ROOT/tests/codes" 256
-    "$ROOT/tests/codes" 256 "$RANKINIT" --nproc-per-node 1 --report never
-    "$ROOT/tests/codes" 256 "${PID1[@]}" "$RANKINIT"
-}
-
-@test "many children that end at once: no wrong code, no hang" {
-    "$ROOT/tests/codes" $((${SOAK:-1} * 1000))
-}
-
-# Children of a process, and its resident size in KiB.
-children_of() { wc -w <"/proc/$1/task/$1/children"; }
-rss_of() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
-
-@test "a stream of 20,000 orphans: no zombie stays, memory does not grow" {
-    local pid before after
-    mkfifo "$T/go" "$T/end"
-    start_pid1 sh -c '"$PAYLOAD" gate "$0/go" orphans 20000; echo made; exec "$PAYLOAD" gate "$0/end" exit 0' "$T"
-    : >"$T/go" # opening it waits for the other side
-    pid=$(pid1)
-    before=$(rss_of "$pid")
-    wait_line "$T/out" made 120
-    timeout $DEADLINE bash -c 'until [ "$(wc -w <"/proc/$0/task/$0/children")" -le 1 ]; do :; done' "$pid"
-    after=$(rss_of "$pid")
-    : >"$T/end"
-    finish
-    assert_eq "$status" 0
-    [ "$after" -le $((before + 64)) ]
-}
-
-@test "4,000 zombies at once, after rankinit was stopped itself: all are reaped" {
-    local pid before
-    mkfifo "$T/go" "$T/end"
-    start_pid1 sh -c '"$PAYLOAD" gate "$0/go" orphans 4000; echo made; exec "$PAYLOAD" gate "$0/end" exit 3' "$T"
-    pid=$(until [ "$(children_of "$RUN_PID")" -gt 0 ]; do :; done; pid1)
-    until [ "$(children_of "$pid")" -gt 0 ]; do :; done
-    before=$(rss_of "$pid")
-    kill -STOP "$pid"
-    : >"$T/go"
-    wait_line "$T/out" made 60
-    [ "$(children_of "$pid")" -ge 4000 ]
-    kill -CONT "$pid"
-    timeout $DEADLINE bash -c 'until [ "$(wc -w <"/proc/$0/task/$0/children")" -le 1 ]; do :; done' "$pid"
-    [ "$(rss_of "$pid")" -le $((before + 64)) ]
-    : >"$T/end"
-    finish
-    assert_eq "$status" 3
-}
-
-# own_child PID: the pid of a child that is rankinit (or has not become its program yet), once there
-# is one. strace's own helpers have another name.
-own_child() {
-    timeout $DEADLINE bash -c 'until pgrep -P "$0" -x rankinit; do :; done' "$1"
-}
-
-@test "a TERM that comes while the rank's setpgid is delayed is not lost, in either scope" {
-    local scope mode pid
-    for mode in ordinary pid1; do
-        for scope in leader group; do
-            rm -f "$T/ready"
-            if [ $mode = pid1 ]; then
-                traced -o "$T/trace" -e trace=setpgid -e inject=setpgid:delay_enter=700000 -- "${PID1[@]}" "$RANKINIT"
-            else
-                traced -o "$T/trace" -e trace=setpgid -e inject=setpgid:delay_enter=700000 -- "$RANKINIT"
-            fi
-            RANKINIT=${TRACED[0]} start "${TRACED[@]:1}" --nproc-per-node 1 --grace 1h --stop-scope $scope "$PAYLOAD" hold "$T/ready"
-            pid=$RUN_PID
-            [ $mode = ordinary ] || pid=$(own_child "$RUN_PID")
-            own_child "$pid" # forked, and on its way to setpgid
-            kill -TERM "$pid"
-            [ ! -s "$T/ready" ] # it was early
-            finish
-            assert_eq "$status" 143
-        done
-    done
-}
-
-# A trainer with two forked loader workers that, told to stop, asks them for one more batch and only
-# then writes its checkpoint. Workers write a line once they are ready.
-write_trainer() {
-    cat >"$T/train.py" <<'PYTHON'
-import os, signal, sys
-folder = sys.argv[1]
-workers = []
-def work(request, reply):
-    with open(folder + "/ready", "a") as ready: ready.write("worker\n")
-    while os.read(request, 1): os.write(reply, b"batch")
-    os._exit(0)
-for _ in range(2):
-    (request, ask), (answer, reply) = os.pipe(), os.pipe()
-    if os.fork() == 0:
-        os.close(ask), os.close(answer)
-        work(request, reply)
-    os.close(request), os.close(reply)
-    workers.append((ask, answer))
-def save(*_):
-    for ask, answer in workers:
-        try: os.write(ask, b"?")
-        except BrokenPipeError: pass
-        if os.read(answer, 5) != b"batch": sys.exit("a loader worker is gone")
-    with open(folder + "/checkpoint", "w") as checkpoint: checkpoint.write("whole")
-    sys.exit(0)
-signal.signal(signal.SIGTERM, save)
-with open(folder + "/ready", "a") as ready: ready.write("leader\n")
-while True: signal.pause()
-PYTHON
-}
-
-@test "leader first: a trainer with loader workers finishes its checkpoint; with -g it cannot" {
-    local flag
-    write_trainer
-    for flag in --stop-scope=leader -g; do
-        rm -f "$T/ready" "$T/checkpoint"
-        start --nproc-per-node 2 $flag --grace 15s sh -c 'mkdir -p "$0/$RANK"; exec /usr/bin/python3 "$0/train.py" "$0/$RANK"' "$T"
-        wait_lines "$T/0/ready" 3
-        wait_lines "$T/1/ready" 3
-        kill -TERM "$RUN_PID"
-        finish
-        assert_eq "$status" 143
-        if [ $flag = -g ]; then
-            [ ! -e "$T/0/checkpoint" ]
-            assert_has "$(cat "$T/err")" "a loader worker is gone"
-        else
-            assert_eq "$(cat "$T/0/checkpoint" "$T/1/checkpoint")" wholewhole
-        fi
-        rm -r "$T/0" "$T/1"
-    done
-}
 
 @test "-g: who has been told once is not told again when its leader ends" {
     start --nproc-per-node 1 -g --grace 20s sh -c '"$PAYLOAD" trap "$0/worker" 2 0 TERM USR1 >"$0/told" &
@@ -286,20 +53,19 @@ signal.pause()' "$T/ready"
 @test "who is no descendant survives every stop: siblings, parents, what was put into the namespace" {
     local mode bystander pid
     quick_spec
-    for mode in start start_pid1; do
+    for mode in ordinary pid1; do
         rm -f "$T"/[a-z]*.ready
         "$PAYLOAD" trap "$T/sibling.ready" 0 0 TERM HUP INT USR1 >"$T/sibling" 3>&- &
         bystander=$!
         STARTED+=("$bystander")
         # What ignores TERM takes the ladder down to its last rung; a daemon is below us, but in no group of ours.
-        $mode --spec "$T/spec.yaml" --nproc-per-node 2 sh -c '
+        start_as $mode --spec "$T/spec.yaml" --nproc-per-node 2 sh -c '
             "$PAYLOAD" daemon ignore "$0/daemon.ready" TERM; exec "$PAYLOAD" ignore "$0/rank.ready" TERM' "$T"
         wait_for "$T/sibling.ready"
         wait_lines "$T/rank.ready" 2
         wait_lines "$T/daemon.ready" 2
-        pid=$RUN_PID
-        if [ $mode = start_pid1 ]; then
-            pid=$(pid1)
+        pid=$(target $mode)
+        if [ $mode = pid1 ]; then
             nsenter -t "$pid" -p -m "$PAYLOAD" trap "$T/guest.ready" 0 0 TERM >"$T/guest" 3>&- &
             STARTED+=($!)
             wait_for "$T/guest.ready"
@@ -340,12 +106,11 @@ signal.pause()' "$T/ready"
     for number in {1..31} {34..64}; do
         case $number in 9 | 17 | 19) ;; *) names+=("$number") ;; esac
     done
-    for mode in start start_pid1; do
+    for mode in ordinary pid1; do
         rm -f "$T/ready"
-        $mode "$PAYLOAD" trap "$T/ready" ${#names[@]} 5 "${names[@]}"
+        start_as $mode "$PAYLOAD" trap "$T/ready" ${#names[@]} 5 "${names[@]}"
         wait_for "$T/ready"
-        pid=$RUN_PID
-        [ $mode = start ] || pid=$(pid1)
+        pid=$(target $mode)
         sent=0
         for number in "${names[@]}"; do
             kill -"$number" "$pid"
@@ -418,12 +183,11 @@ signal.pause()' "$T/ready"
 
 @test "init mode: a server that takes its time is left alone, however often it is told" {
     local mode pid
-    for mode in start start_pid1; do
+    for mode in ordinary pid1; do
         rm -f "$T/ready"
-        $mode "$PAYLOAD" trap "$T/ready" 4 3 TERM QUIT USR1
+        start_as $mode "$PAYLOAD" trap "$T/ready" 4 3 TERM QUIT USR1
         wait_for "$T/ready"
-        pid=$RUN_PID
-        [ $mode = start ] || pid=$(pid1)
+        pid=$(target $mode)
         kill -TERM "$pid"
         wait_gone "$RUN_PID" 1.5 2>/dev/null && return 1
         kill -TERM "$pid"

@@ -174,7 +174,7 @@ $(PAYLOAD): $(wildcard tests/payload/*.[ch]) $(B)/flags
 
 # ---- run ----------------------------------------------------------------------------------
 
-.PHONY: deps demo test test-unit test-smoke san bench fuzz-smoke check-layers
+.PHONY: deps demo test test-unit test-smoke san soak bench fuzz-smoke check-layers
 deps: ## install what the build and the tests need (silent when nothing is missing)
 	@tests/deps
 
@@ -192,6 +192,10 @@ test-smoke: all unit payload
 
 san: | $(AFTER_DEPS) ## unit and smoke tests with address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory VARIANT=san test-smoke
+
+soak: all payload ## the long versions of tests that repeat things: ten times as often
+	@SOAK=10 BATS_TEST_TIMEOUT=1800 BATS_FILE_LIMIT=3600 VARIANT=$(VARIANT) BUILD=$(BUILD) \
+	  tests/run tests/inits.bats
 
 bench: all ## start-up cost beside other inits, medians and ratios
 	@tests/bench/run $(BIN)

@@ -72,14 +72,19 @@ struct outcome_stop {
     bool again;      /* asked a second time */
 };
 
-/* A process that could not be reaped. */
+/*
+ * A process that could not be reaped. Three kinds are told apart: a zombie leader whose threads
+ * live on, a zombie whose living parent does not wait for it, and one that SIGKILL does not reach.
+ */
 struct outcome_unreaped {
     pid_t pid;
-    int rank; /* local, whose group it is in; -1 unknown */
+    pid_t parent; /* 0 if that is us */
+    int rank;     /* local, whose group it is in; -1 unknown */
     char name[32];
-    char state; /* 'Z', 'D', ...; '?' unknown */
-    char wchan[32];
-    bool live_threads; /* a zombie leader whose threads live on */
+    char state;        /* 'Z', 'D', ...; '?' unknown */
+    int live_threads;  /* of a zombie leader: how many live on; else 0 */
+    char thread_state; /* of the one that holds it up; where live_threads is not 0 */
+    char wchan[32];    /* where that thread, or else the process, sits in the kernel; "?" unknown */
 };
 
 #define OUTCOME_UNREAPED_MAX 16
@@ -95,7 +100,8 @@ struct outcome {
     struct err own;           /* a failure of rankinit itself (fork refused, ...); ERR_NONE */
     int master_port;          /* the one ranks were given; 0: none */
     uint64_t orphans_reaped;
-    int unreaped_count;
+    int unreaped_count; /* in the list */
+    int unreaped_more;  /* for which it had no room */
     struct outcome_unreaped unreaped[OUTCOME_UNREAPED_MAX];
     int64_t max_rss_bytes, user_ns, system_ns; /* of all reaped descendants */
     uint64_t oom_kills;                        /* counter's movement since our start */

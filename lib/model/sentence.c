@@ -151,6 +151,42 @@ void sentence_stop(const struct outcome *outcome, const struct plan *plan, struc
         buf_adds(out, "outside");
 }
 
+/* Where in the kernel it sits, if that could be read. */
+static void add_place(const struct outcome_unreaped *process, char state, struct buf *out)
+{
+    size_t len = strnlen(process->wchan, sizeof(process->wchan));
+
+    buf_addf(out, "state %c", state);
+    if (len == 0 || process->wchan[0] == '?')
+        return;
+    buf_adds(out, " in ");
+    buf_add_plain(out, process->wchan, len);
+}
+
+void sentence_unreaped(const struct outcome_unreaped *process, const struct plan *plan,
+                       struct buf *out)
+{
+    buf_addf(out, "pid %d (", (int)process->pid);
+    buf_add_plain(out, process->name, strnlen(process->name, sizeof(process->name)));
+    buf_addc(out, ')');
+    if (process->rank >= 0 && plan->mode == PLAN_FANOUT)
+        buf_addf(out, " of rank %d", plan->job.first_rank + process->rank);
+    buf_adds(out, " is left: ");
+    if (process->live_threads > 0) {
+        buf_addf(out, "a zombie of which %d %s on, ", process->live_threads,
+                 process->live_threads == 1 ? "thread lives" : "threads live");
+        add_place(process, process->thread_state, out);
+        buf_adds(out, ": the kernel or a driver holds it, not its parent");
+    } else if (process->state == 'Z' && process->parent > 0) {
+        buf_addf(out, "a zombie whose parent, pid %d, lives and does not wait for it",
+                 (int)process->parent);
+    } else {
+        add_place(process, process->state, out);
+        if (process->state == 'D')
+            buf_adds(out, ": SIGKILL has no effect while the kernel or a driver holds it");
+    }
+}
+
 static int count_alive(const struct outcome *outcome)
 {
     int alive = 0;

@@ -144,7 +144,7 @@ clean() {
 
 @test "a flag that is not built yet is refused, never ignored" {
     local flag
-    for flag in --plan --seccomp=default --cap-drop=ALL --timeout=5m --max-restarts=1 --user=1000 --tee=3; do
+    for flag in --status --seccomp=default --cap-drop=ALL --timeout=5m --max-restarts=1 --user=1000 --tee=3; do
         clean -- "$flag" true
         assert_eq "$flag $status" "$flag 64"
         assert_has "$stderr" "${flag%%=*}"
@@ -153,12 +153,31 @@ clean() {
     assert_eq "$status" 78
 }
 
-@test "a platform that is not built yet is refused only where it would have decided" {
-    clean LWS_GROUP_SIZE=2 LWS_WORKER_INDEX=1 LWS_LEADER_ADDRESS=a.b -- --nproc-per-node 1 true
+@test "a platform decides only in a fan-out, and only what nobody stated" {
+    clean LWS_GROUP_SIZE=2 LWS_WORKER_INDEX=1 LWS_LEADER_ADDRESS=a.b -- --nproc-per-node 1 sh -c 'echo $RANK $MASTER_ADDR'
+    assert_eq "$output" "1 a.b"
+    clean LWS_GROUP_SIZE=2 LWS_WORKER_INDEX=1 -- --nproc-per-node 1 --nnodes 2 --node-rank 0 --master-addr a \
+        sh -c 'echo $RANK $MASTER_ADDR'
+    assert_eq "$output" "0 a"
+    clean LWS_GROUP_SIZE=2 -- true
+    assert_eq "$status" 0
+}
+
+@test "what a platform says in vain is refused with 78, what a flag says with 64" {
+    clean LWS_GROUP_SIZE=2 -- --nproc-per-node 1 true
     assert_eq "$status" 78
-    assert_has "$stderr" "LWS_"
-    clean LWS_GROUP_SIZE=2 LWS_WORKER_INDEX=1 -- --nproc-per-node 1 --nnodes 2 --node-rank 1 --master-addr a true
-    assert_eq "$status" 0
-    clean LWS_GROUP_SIZE=2 LWS_WORKER_INDEX=1 -- true
-    assert_eq "$status" 0
+    assert_has "$stderr" "LWS_GROUP_SIZE says 2 nodes, but nothing says which one this is"
+    clean -- --node-rank from-host --nproc-per-node 1 true
+    assert_eq "$status" 64
+    clean PET_NODE_RANK=from-host -- --nproc-per-node 1 true
+    assert_eq "$status" 78
+}
+
+@test "which platform decided is told at -v, and without it where another one says otherwise" {
+    clean LWS_GROUP_SIZE=1 LWS_WORKER_INDEX=0 LWS_LEADER_ADDRESS=a -- --nproc-per-node 1 true
+    assert_lacks "$stderr" "platform:"
+    clean LWS_GROUP_SIZE=1 LWS_WORKER_INDEX=0 LWS_LEADER_ADDRESS=a -- -v --nproc-per-node 1 true
+    assert_has "$stderr" "platform: LeaderWorkerSet: nnodes 1 (LWS_GROUP_SIZE), node-rank 0 (LWS_WORKER_INDEX)"
+    clean LWS_GROUP_SIZE=1 LWS_WORKER_INDEX=0 LWS_LEADER_ADDRESS=a JOB_COMPLETION_INDEX=7 -- --nproc-per-node 1 true
+    assert_has "$stderr" "; not used: JOB_COMPLETION_INDEX=7"
 }

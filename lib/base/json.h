@@ -27,14 +27,22 @@ struct json_arena {
     unsigned char *base; /* memory of the caller, aligned for any type */
     size_t size;
     size_t used;
-    bool failed; /* something did not fit since json_begin */
+    bool failed;  /* something did not fit since json_begin */
+    void *escape; /* while reading: the way out of the library when memory has run out */
 };
 
-/* Touches the arena's pages and seeds the library's hashing; once, before the first begin. */
-void json_setup(struct json_arena *arena, void *memory, size_t size);
+/*
+ * Makes an arena of size bytes at memory and seeds the library's hashing; once, before the first
+ * begin. Its first `touched` bytes are touched now, so that using them later cannot fault in a
+ * full cgroup; what lies behind is for rare, large documents.
+ */
+void json_setup(struct json_arena *arena, void *memory, size_t size, size_t touched);
 
 /* Makes the arena current and empty: every older node is gone. */
 void json_begin(struct json_arena *arena);
+
+/* No arena is current any more: its memory may go. */
+void json_end(void);
 
 /* True if a node since json_begin did not fit: the document is not to be used. */
 bool json_failed(const struct json_arena *arena);
@@ -71,6 +79,12 @@ struct json *json_read(const char *bytes, size_t len, struct err *err);
 
 /* Member of an object; NULL if node is NULL, no object, or has no such member. */
 const struct json *json_get(const struct json *node, const char *key);
+
+/* Number of elements of an array; 0 if node is NULL or no array. */
+size_t json_count(const struct json *node);
+
+/* Element of an array; NULL if there is none of that index. */
+const struct json *json_at(const struct json *node, size_t index);
 
 /* Text of a string node; NULL for NULL and other types. */
 const char *json_text(const struct json *node);

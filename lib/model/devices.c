@@ -184,7 +184,7 @@ static void say_leftover(const struct devices *devices, int nproc, struct strvec
 {
     int count = pool_size(devices), used = nproc * devices->per_rank;
 
-    if (used < count)
+    if (used < count && devices->own.count == 0)
         strvec_pushf(notices, "%d devices are visible (%s), %d used: --nproc-per-node is %d", count,
                      devices->origin, used, nproc);
     note_denied(devices, notices);
@@ -210,6 +210,8 @@ static int settle_mode(struct devices *devices, const struct settings *settings,
         devices->mode = has_mig(devices) || devices->per_rank > 1 ? DEVICE_ISOLATED : DEVICE_SHARED;
     if (check_mig(devices, err) < 0)
         return -1;
+    if (devices->own.count > 0)
+        return 0; /* each rank was given its own before, by the spec */
     if (devices->lenient && devices->mode == DEVICE_SHARED && nproc > devices_nproc(devices)) {
         strvec_pushf(notices, "%d ranks, but %d devices are visible (%s)", nproc,
                      pool_size(devices), devices->origin);
@@ -269,6 +271,10 @@ void devices_list(const struct devices *devices, int local_rank, struct buf *out
         buf_adds(out, devices->vendor && devices->vendor->hide ? devices->vendor->hide : "");
     if (devices->mode == DEVICE_NONE || pool_size(devices) == 0)
         return;
+    if ((size_t)local_rank < devices->own.count) {
+        buf_adds(out, devices->own.items[local_rank]);
+        return;
+    }
     for (int i = 0; i < size; i++) {
         if (i > 0)
             buf_addc(out, ',');
@@ -290,4 +296,5 @@ const char *devices_mode_word(enum device_mode mode)
 void devices_release(struct devices *devices)
 {
     strvec_release(&devices->pool);
+    strvec_release(&devices->own);
 }

@@ -48,11 +48,23 @@ static void read_granted(const char *text, const char *kind, struct granted *gra
     }
 }
 
-/* The pool's token that an entry of --devices selects; NULL if it is not in the pool. */
-static const char *select_token(const struct devices *devices, const struct facts *facts,
-                                const struct token *wanted)
+/* True if a token of the pool is the wanted device; a discovered pool may have only numbers. */
+static bool is_wanted(const struct devices *devices, const struct facts *facts,
+                      const struct token *token, const struct token *wanted)
 {
-    const char *found = NULL;
+    const struct facts_device *device;
+
+    if (!devices->discovered || token->kind != TOKEN_INDEX || wanted->kind != TOKEN_GPU)
+        return device_same(devices, facts, token, wanted);
+    device = devices_node(devices, facts, wanted->text);
+    return device && device == devices_node(devices, facts, token->text);
+}
+
+/* Place in the pool of what an entry of --devices selects; -1 if it is not in the pool. */
+static int select_token(const struct devices *devices, const struct facts *facts,
+                        const struct token *wanted)
+{
+    int found = -1;
 
     for (size_t i = 0; i < devices->pool.count; i++) {
         struct token token = device_token(devices->vendor, devices->pool.items[i]);
@@ -60,19 +72,26 @@ static const char *select_token(const struct devices *devices, const struct fact
                       token.kind != TOKEN_TILE &&
                       strncasecmp(token.text, wanted->text, strlen(wanted->text)) == 0;
 
-        if (device_same(devices, facts, &token, wanted))
-            return devices->pool.items[i];
-        if (prefix && found)
-            return NULL;
+        if (is_wanted(devices, facts, &token, wanted))
+            return (int)i;
+        if (prefix && found >= 0)
+            return -1;
         if (prefix)
-            found = devices->pool.items[i];
+            found = (int)i;
     }
     /* What was discovered may be told by its place too, whatever it is called. */
-    if (!found && devices->discovered && wanted->kind == TOKEN_INDEX &&
+    if (found < 0 && devices->discovered && wanted->kind == TOKEN_INDEX &&
         wanted->index < (long)devices->pool.count &&
         device_token(devices->vendor, devices->pool.items[0]).kind != TOKEN_INDEX)
-        found = devices->pool.items[wanted->index];
+        found = (int)wanted->index;
     return found;
+}
+
+int devices_position(const struct devices *devices, const struct facts *facts, const char *text)
+{
+    struct token token = device_token(devices->vendor, text);
+
+    return select_token(devices, facts, &token);
 }
 
 static void add_number(void *context, long number)
@@ -82,27 +101,46 @@ static void add_number(void *context, long number)
     buf_addf(out, out->len > 0 ? ",%ld" : "%ld", number);
 }
 
-/* Narrows the pool to what --devices wants. A discovered pool has no UUIDs: the UUID itself is one. */
-static int narrow(struct devices *devices, const struct facts *facts, const struct setting *list,
-                  const struct strvec *wanted, struct err *err)
+/* Reads a list in our own words. */
+static int read_own_list(const struct devices *devices, const struct facts *facts,
+                         const struct setting *setting, struct strvec *ret, struct err *err)
 {
-    CLEANUP(strvec_release) struct strvec chosen = STRVEC_INIT;
+    char room[LIST_MAX];
+    struct buf numbers = BUF_OVER(room);
+    struct device_list list = {.name = setting->origin,
+                               .text = setting->text,
+                               .facts = facts,
+                               .devices = devices,
+                               .pool = ret,
+                               .strict = true,
+                               .limit = devices->nested ? 0 : devices->nodes};
 
-    for (size_t i = 0; i < wanted->count; i++) {
-        struct token token = device_token(devices->vendor, wanted->items[i]);
-        const char *found = select_token(devices, facts, &token);
+    if (devices->discovered) /* but once narrowed, the pool says nothing of what there is */
+        list.limit = strcmp(devices->origin, "--devices") == 0 ? 0 : (int)devices->pool.count;
+    if (scan_list(setting->text, DEVICE_INDEX_MAX, add_number, &numbers) && !numbers.truncated)
+        list.text = room; /* ranges written out */
+    return device_list_read(&list, err);
+}
 
-        if (!found && devices->discovered && token.kind == TOKEN_GPU &&
-            devices_node(devices, facts, token.text))
-            found = wanted->items[i];
-        if (!found)
+int devices_select(const struct devices *devices, const struct facts *facts,
+                   const struct setting *list, struct strvec *ret, struct err *err)
+{
+    CLEANUP(strvec_release) struct strvec wanted = STRVEC_INIT;
+
+    if (read_own_list(devices, facts, list, &wanted, err) < 0)
+        return -1;
+    for (size_t i = 0; i < wanted.count; i++) {
+        struct token token = device_token(devices->vendor, wanted.items[i]);
+        int found = select_token(devices, facts, &token);
+        const char *text = found < 0 ? "" : devices->pool.items[found];
+        bool number = device_token(devices->vendor, text).kind == TOKEN_INDEX;
+
+        if (found < 0)
             return err_set(err, ERR_SPEC, "%s=%s: \"%s\" is not among the devices of %s",
                            list->origin, list->text, token.text, devices->origin);
-        strvec_push(&chosen, found);
+        /* A UUID stays what it is where the pool has only numbers. */
+        strvec_push(ret, token.kind == TOKEN_GPU && number ? wanted.items[i] : text);
     }
-    strvec_release(&devices->pool);
-    devices->pool = chosen;
-    chosen = (struct strvec)STRVEC_INIT;
     return 0;
 }
 
@@ -110,30 +148,15 @@ static int narrow(struct devices *devices, const struct facts *facts, const stru
 static int apply_list(struct devices *devices, const struct facts *facts,
                       const struct setting *setting, struct err *err)
 {
-    CLEANUP(strvec_release) struct strvec wanted = STRVEC_INIT;
-    char room[LIST_MAX];
-    struct buf numbers = BUF_OVER(room);
-    struct device_list list = {.name = setting->origin,
-                               .text = setting->text,
-                               .facts = facts,
-                               .devices = devices,
-                               .pool = &wanted,
-                               .strict = true,
-                               .limit = devices->nested ? 0 : devices->nodes};
+    CLEANUP(strvec_release) struct strvec chosen = STRVEC_INIT;
+    int rc = devices->pool.count > 0 ? devices_select(devices, facts, setting, &chosen, err)
+                                     : read_own_list(devices, facts, setting, &chosen, err);
 
-    if (devices->discovered)
-        list.limit = (int)devices->pool.count;
-    if (scan_list(setting->text, DEVICE_INDEX_MAX, add_number, &numbers) && !numbers.truncated)
-        list.text = room; /* ranges written out */
-    if (device_list_read(&list, err) < 0)
+    if (rc < 0)
         return -1;
-    if (devices->pool.count > 0) {
-        if (narrow(devices, facts, setting, &wanted, err) < 0)
-            return -1;
-    } else {
-        devices->pool = wanted;
-        wanted = (struct strvec)STRVEC_INIT;
-    }
+    strvec_release(&devices->pool);
+    devices->pool = chosen;
+    chosen = (struct strvec)STRVEC_INIT;
     devices->origin = "--devices";
     return 0;
 }

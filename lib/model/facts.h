@@ -16,6 +16,7 @@
 
 #define FACTS_DEVICES_MAX 256
 #define FACTS_MIGS_MAX    64
+#define FACTS_CONFIG_MAX  16384
 
 /* One device node. */
 struct facts_device {
@@ -79,6 +80,9 @@ struct facts {
     int64_t memlock_bytes;                      /* RLIMIT_MEMLOCK; -1: none */
     bool ipc_lock;                              /* CAP_IPC_LOCK is effective: no such limit */
     int ephemeral_port_min, ephemeral_port_max; /* ip_local_port_range */
+
+    /* the head of SageMaker's /opt/ml/input/config/resourceconfig.json, below sysroot; else empty */
+    char resource_config[FACTS_CONFIG_MAX];
 
     bool default_spec;       /* /etc/rankinit/spec.yaml exists */
     bool termination_log;    /* /dev/termination-log exists and is a regular file */

@@ -79,17 +79,33 @@ static int from_endpoint(const struct settings *settings, struct plan *plan, str
     return 0;
 }
 
+/* Where rank 0 of a single node listens: torchrun's --local-addr, if it is stated. */
+static const char *own_addr(const struct settings *settings)
+{
+    const char *text = settings_text(settings, OPT_LOCAL_ADDR);
+
+    return text ? text : LOOPBACK;
+}
+
 static int from_addr(const struct settings *settings, struct plan *plan, struct err *err)
 {
     const struct setting *addr = &settings->rows[OPT_MASTER_ADDR];
 
+    /* MPI programs need none; those that do say so themselves. */
+    if (!addr->text && plan->job.task.one && plan->job.nnodes > 1) {
+        strvec_pushf(&plan->notices,
+                     "nothing says where rank 0 of these %d processes listens: MASTER_ADDR is not "
+                     "set, unless --master-addr HOST is stated",
+                     plan->job.nnodes);
+        return 0;
+    }
     if (!addr->text && plan->job.nnodes > 1)
         return err_set(err, ERR_SPEC,
                        "%s says %d nodes, but nothing says where the master is (looked at "
                        "--master-addr, MASTER_ADDR, PET_MASTER_ADDR, --rdzv-endpoint): state "
                        "--master-addr HOST",
                        settings->rows[OPT_NNODES].origin, plan->job.nnodes);
-    plan->job.master_addr = strvec_push(&plan->texts, addr->text ? addr->text : LOOPBACK);
+    plan->job.master_addr = strvec_push(&plan->texts, addr->text ? addr->text : own_addr(settings));
     plan->job.master_port = (int)settings_int(settings, OPT_MASTER_PORT);
     if (plan->job.master_port == 0 && plan->job.nnodes > 1)
         plan->job.master_port = STATIC_PORT;
@@ -102,7 +118,7 @@ static void standalone(const struct settings *settings, struct plan *plan)
 {
     bool stated = settings->rows[OPT_MASTER_PORT].source >= settings->rows[OPT_STANDALONE].source;
 
-    plan->job.master_addr = LOOPBACK;
+    plan->job.master_addr = strvec_push(&plan->texts, own_addr(settings));
     plan->job.master_port = stated ? (int)settings_int(settings, OPT_MASTER_PORT) : 0;
 }
 
@@ -126,7 +142,7 @@ static void note_other_host(const struct plan *plan, const char *hostname, struc
     size_t our_digits, their_digits;
     size_t base = numbered_base(hostname, &ours, &our_digits);
 
-    if (plan->job.nnodes == 1 || plan->job.node_rank != 0 || base == 0 ||
+    if (plan->job.nnodes == 1 || plan->job.node_rank != 0 || base == 0 || !plan->job.master_addr ||
         numbered_base(plan->job.master_addr, &theirs, &their_digits) != base ||
         strncmp(hostname, plan->job.master_addr, base) != 0)
         return;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "model/cpus.h"
 #include "model/plan.h"
 #include "model/plan_parts.h"
@@ -12,14 +13,46 @@
 #define LINE_ROOM  900   /* of a line of ours, LOG_LINE_MAX less what stands before it */
 #define RANK_ROOM  512   /* what is told of one rank */
 
-static const struct facts_device *node_of_rank(const struct plan_inputs *inputs,
-                                               const struct plan *plan, int local_rank, int i)
+/* The tokens of a list with commas. */
+static void split(const char *text, struct strvec *ret)
 {
-    int index = devices_of_rank(&plan->devices, local_rank, i);
+    while (*text) {
+        size_t size = strcspn(text, ",");
 
-    if (plan->devices.mode == DEVICE_NONE || (size_t)index >= plan->devices.pool.count)
-        return NULL;
-    return devices_node(&plan->devices, inputs->facts, plan->devices.pool.items[index]);
+        strvec_pushf(ret, "%.*s", (int)size, text);
+        text += size;
+        text += *text == ',';
+    }
+}
+
+/* Local rank by which devices are taken; -1: unknown. One of many has siblings that we do not see. */
+static int taker(const struct plan *plan, int local_rank)
+{
+    const struct devices *devices = &plan->devices;
+
+    if (!plan->job.task.one || devices->mode != DEVICE_SHARED || devices->pool.count == 1)
+        return local_rank;
+    return plan->job.task.local_rank < devices_nproc(devices) ? plan->job.task.local_rank : -1;
+}
+
+/* Appends the tokens of a rank's devices; none, if it has none or they are unknown. */
+static void find_tokens(const struct plan *plan, int local_rank, struct strvec *ret)
+{
+    const struct devices *devices = &plan->devices;
+    int by = taker(plan, local_rank);
+
+    if (devices->mode == DEVICE_NONE || devices->pool.count == 0)
+        return;
+    if ((size_t)local_rank < devices->own.count) {
+        split(devices->own.items[local_rank], ret);
+        return;
+    }
+    for (int i = 0; by >= 0 && i < devices->per_rank; i++) {
+        size_t index = (size_t)devices_of_rank(devices, by, i);
+
+        if (index < devices->pool.count)
+            strvec_push(ret, devices->pool.items[index]);
+    }
 }
 
 /* Names of all its devices, or none at all: half a list would be taken for the whole. */
@@ -28,11 +61,15 @@ static void describe(const struct plan_inputs *inputs, struct plan *plan, int lo
 {
     char uuid_room[NAMES_ROOM], bus_room[NAMES_ROOM];
     struct buf uuids = BUF_OVER(uuid_room), bus_ids = BUF_OVER(bus_room);
-    bool all_uuids = true, all_bus_ids = true;
+    CLEANUP(strvec_release) struct strvec tokens = STRVEC_INIT;
+    bool all_uuids, all_bus_ids;
 
+    find_tokens(plan, local_rank, &tokens);
+    all_uuids = all_bus_ids = tokens.count > 0;
     *place = (struct plan_place){.uuids = "", .bus_ids = "", .numa_node = -1, .memory_node = -1};
-    for (int i = 0; i < plan->devices.per_rank; i++) {
-        const struct facts_device *device = node_of_rank(inputs, plan, local_rank, i);
+    for (size_t i = 0; i < tokens.count; i++) {
+        const struct facts_device *device = devices_node(&plan->devices, inputs->facts,
+                                                         tokens.items[i]);
 
         if (!device)
             return;
@@ -53,15 +90,15 @@ static void describe(const struct plan_inputs *inputs, struct plan *plan, int lo
 static void tell_rank(const struct plan *plan, int local_rank, struct buf *out)
 {
     const struct plan_place *place = &plan->places[local_rank];
-    const struct devices *devices = &plan->devices;
+    CLEANUP(strvec_release) struct strvec tokens = STRVEC_INIT;
     const char *separator = ": ";
 
     buf_addf(out, "rank %d", plan->job.first_rank + local_rank);
-    if (devices->pool.count > 0 && devices->mode != DEVICE_NONE) {
+    find_tokens(plan, local_rank, &tokens);
+    if (tokens.count > 0) {
         buf_addf(out, "%sdevice", separator);
-        for (int i = 0; i < devices->per_rank; i++)
-            buf_addf(out, "%c%s", i > 0 ? ',' : ' ',
-                     devices->pool.items[devices_of_rank(devices, local_rank, i)]);
+        for (size_t i = 0; i < tokens.count; i++)
+            buf_addf(out, "%c%s", i > 0 ? ',' : ' ', tokens.items[i]);
         separator = ", ";
     }
     if (place->uuids[0])
@@ -129,10 +166,13 @@ static void limit_threads(const struct settings *settings, struct plan *plan)
 
 int plan_resolve_places(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
 {
-    struct cpus_request request = {.facts = inputs->facts,
-                                   .devices = plan->devices.pool.count > 0,
-                                   .nproc = plan->job.nproc,
-                                   .notices = &plan->notices};
+    struct cpus_request request = {
+        .facts = inputs->facts,
+        /* siblings unseen: to deal out nodes is not for us alone */
+        .devices = plan->devices.pool.count > 0 ||
+                   (plan->job.task.one && plan->job.task.local_size != 1),
+        .nproc = plan->job.nproc,
+        .notices = &plan->notices};
 
     if (cpus_bind_find(inputs->settings, &request.how, err) < 0)
         return -1;

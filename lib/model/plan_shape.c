@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/scan.h"
 #include "model/cpus.h"
 #include "model/plan.h"
@@ -140,21 +141,48 @@ static int resolve_world(const struct shape *shape, int nproc, struct err *err)
     return 0;
 }
 
-static void note_assumptions(const struct shape *shape)
+static void note_assumptions(const struct shape *shape, const struct platform *platform)
 {
     const struct plan_job *job = &shape->plan->job;
     struct strvec *notices = &shape->plan->notices;
-    const char *index = platform_value(shape->inputs->envp, "JOB_COMPLETION_INDEX");
+    const char *text, *index = platform_index(platform, &text);
 
-    if (job->nnodes > 1 && (is_counted(shape) || strcmp(shape->nproc, "cpu") == 0))
+    if (job->nnodes > 1 && !job->task.one &&
+        (is_counted(shape) || strcmp(shape->nproc, "cpu") == 0))
         strvec_pushf(notices, "--nproc-per-node %s: assuming %d rank%s on every node", shape->nproc,
                      job->nproc, job->nproc == 1 ? "" : "s");
-    if (index && !settings_stated(shape->settings, OPT_NNODES) && !shape->plan->torchrun &&
-        !platform_nested(shape->inputs->envp))
+    if (index && !settings_stated(shape->settings, OPT_NNODES) && !shape->plan->torchrun)
         strvec_pushf(notices,
-                     "JOB_COMPLETION_INDEX=%.20s, but nothing says how many nodes there are: this "
-                     "pod is a job of its own, unless --nnodes N is stated",
-                     index);
+                     "%s=%.20s, but nothing says how many nodes there are: this pod is a job of "
+                     "its own, unless --nnodes N is stated",
+                     index, text);
+}
+
+/* A script that takes its device by LOCAL_RANK has to get it from somewhere. */
+static void note_unknown_local_rank(const struct plan_inputs *inputs, struct plan *plan)
+{
+    const struct platform_task *task = &plan->job.task;
+
+    if (task->one && task->local_rank < 0 && !platform_value(inputs->envp, "LOCAL_RANK"))
+        strvec_pushf(&plan->notices,
+                     "nothing says which of the processes on its node rank %d is: LOCAL_RANK is "
+                     "not set",
+                     plan->job.first_rank);
+}
+
+/* Who decided, at -v; or in any case, where something that was not used says otherwise. */
+static void tell_platform(const struct shape *shape, const struct platform *platform)
+{
+    struct plan *plan = shape->plan;
+    char room[LOG_LINE_MAX];
+    struct buf line = BUF_OVER(room);
+    bool contradicts = platform_tell(platform, shape->settings, &line);
+
+    if (platform->name)
+        plan->job.platform = platform->name;
+    plan->job.platform_told = strvec_push(&plan->texts, room);
+    if (contradicts || plan->log_level >= LOG_INFO)
+        strvec_pushf(&plan->notices, "platform: %s", room);
 }
 
 static int resolve_threads(const struct settings *settings, bool torchrun, int budget, int nproc)
@@ -172,45 +200,96 @@ static int resolve_threads(const struct settings *settings, bool torchrun, int b
 }
 
 /* Nodes, node rank and ranks, from all that was stated and found. */
-static int resolve_place(const struct shape *shape, struct err *err)
+static int resolve_place(struct shape *shape, struct platform *platform, struct err *err)
 {
     struct plan *plan = shape->plan;
     struct settings *settings = shape->settings;
-    struct platform platform = {.envp = shape->inputs->envp,
-                                .hostname = shape->inputs->facts->hostname,
-                                .torchrun = plan->torchrun};
-    struct shape asked = *shape;
     int nproc = 1;
 
-    if (platform_read(&platform, settings, &plan->notices, err) < 0)
+    if (platform_read(platform, settings, &plan->notices, err) < 0)
         return -1;
-    asked.nproc = asked_nproc(settings, plan->torchrun);
+    shape->nproc = asked_nproc(settings, plan->torchrun);
     if (devices_find(settings, shape->inputs->facts, strvec_texts(&plan->env), &plan->devices,
                      err) < 0 ||
-        resolve_nproc(&asked, &nproc, err) < 0 ||
-        platform_find_place(&platform, nproc, settings, err) < 0 ||
-        resolve_world(&asked, nproc, err) < 0)
+        resolve_nproc(shape, &nproc, err) < 0 ||
+        platform_find_place(platform, nproc, settings, err) < 0)
         return -1;
-    if (is_counted(&asked) && check_counted(&asked, err) < 0)
+    plan->job.task = platform->task;
+    if (platform->task.one)
+        nproc = 1;
+    if (resolve_world(shape, nproc, err) < 0)
         return -1;
-    if (platform.name)
-        plan->job.platform = platform.name;
-    note_assumptions(&asked);
-    return platform_check(&platform, settings, nproc, err);
+    if (is_counted(shape) && !platform->task.one && check_counted(shape, err) < 0)
+        return -1;
+    return platform_check(platform, settings, nproc, err);
+}
+
+/*
+ * A process that is one of many takes from the node's devices as its script does, by LOCAL_RANK. To
+ * give each its own is for those who started them: which of our siblings uses which, we cannot know.
+ */
+static int settle_task_devices(struct plan *plan, const struct settings *settings, struct err *err)
+{
+    struct devices *devices = &plan->devices;
+    struct strvec unwanted = STRVEC_INIT; /* what is left over here is for the siblings */
+    int rc = devices_settle(devices, settings, 1, &unwanted, err);
+    bool isolated = devices->mode == DEVICE_ISOLATED || devices->mode == DEVICE_ISOLATED_KEEP_RANK;
+
+    strvec_release(&unwanted);
+    if (rc < 0)
+        return -1;
+    if (isolated && (int)devices->pool.count > devices->per_rank && plan->job.task.local_size != 1)
+        return err_set(
+            err, ERR_SPEC,
+            "%zu devices are visible (%s) to each of several processes on this node, and "
+            "nothing says which of them is whose: give each its own (srun "
+            "--gpus-per-task, --devices), or state --device-mode shared",
+            devices->pool.count, devices->origin);
+    if (devices->mode == DEVICE_SHARED && devices->pool.count == 1 && plan->job.task.local_rank > 0)
+        strvec_pushf(&plan->notices,
+                     "one device is visible here, and LOCAL_RANK is %d: a script that takes the "
+                     "device of that number needs --device-mode isolated, where LOCAL_RANK is 0",
+                     plan->job.task.local_rank);
+    return 0;
+}
+
+static int settle_devices(struct plan *plan, const struct settings *settings, struct err *err)
+{
+    int rc;
+
+    plan->devices.lenient = plan->torchrun;
+    if (plan->job.task.one)
+        rc = settle_task_devices(plan, settings, err);
+    else
+        rc = devices_settle(&plan->devices, settings, plan->job.nproc, &plan->notices, err);
+    plan->devices.foreign = NULL; /* the facts' memory; told by now */
+    return rc;
 }
 
 int plan_resolve_shape(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
 {
     struct settings *settings = inputs->settings;
     struct shape shape = {.inputs = inputs, .settings = settings, .plan = plan, .nproc = ""};
+    struct platform platform = {.envp = inputs->envp,
+                                .hostname = inputs->facts->hostname,
+                                .resource_config = inputs->facts->resource_config,
+                                .torchrun = plan->torchrun};
+    int sharing;
 
-    if (resolve_place(&shape, err) < 0 || plan_resolve_master(inputs, plan, err) < 0)
+    if (resolve_place(&shape, &platform, err) < 0 || plan_resolve_master(inputs, plan, err) < 0)
         return -1;
-    plan->devices.lenient = plan->torchrun;
-    if (devices_settle(&plan->devices, settings, plan->job.nproc, &plan->notices, err) < 0)
+    note_assumptions(&shape, &platform);
+    note_unknown_local_rank(inputs, plan);
+    tell_platform(&shape, &platform);
+    if (plan->job.task.one) {
+        /* Made once more, as by now it is known that nothing is to be scrubbed. */
+        strvec_release(&plan->env);
+        plan_resolve_env(inputs, plan);
+    }
+    if (plan_resolve_rank_devices(inputs, plan, err) < 0 || settle_devices(plan, settings, err) < 0)
         return -1;
-    plan->devices.foreign = NULL; /* the facts' memory; told by now */
+    sharing = plan->job.task.local_size > 1 ? plan->job.task.local_size : plan->job.nproc;
     plan->omp_threads = resolve_threads(settings, plan->torchrun, cpus_budget(inputs->facts),
-                                        plan->job.nproc);
+                                        sharing);
     return preflight(inputs->facts, plan, err) < 0 ? -1 : plan_resolve_places(inputs, plan, err);
 }

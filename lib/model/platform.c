@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/option_values.h"
+#include "model/platform_parts.h"
 
 #define PET_PREFIX "PET_"
 #define PET_ALIAS  "PET_N_PROC_PER_NODE" /* as PyTorchJob 1.4 spelt it */
@@ -137,6 +138,22 @@ static bool is_pet_name(const char *name, size_t len)
     return strlen(PET_ALIAS) == len && memcmp(PET_ALIAS, name, len) == 0;
 }
 
+/* A PET_ name that nothing reads, with the one that was probably meant. */
+static void note_unknown(const struct reading *reading, const char *name, size_t len)
+{
+    size_t prefix = strlen(PET_PREFIX);
+    int id = options_nearest(name + prefix, len - prefix);
+    char room[64];
+
+    if (id >= 0 && option_rows[id].pet)
+        strvec_pushf(reading->notices,
+                     "%.*s has no effect: no setting of that name is read; did you mean %s?",
+                     (int)len, name, options_twin((enum option_id)id, PET_PREFIX, room));
+    else
+        strvec_pushf(reading->notices, "%.*s has no effect: no setting of that name is read",
+                     (int)len, name);
+}
+
 static int read_all_pet(const struct reading *reading, struct err *err)
 {
     for (int id = 0; id < OPT__COUNT; id++) {
@@ -148,8 +165,7 @@ static int read_all_pet(const struct reading *reading, struct err *err)
         size_t len = strcspn(entry, "=");
 
         if (strncmp(entry, PET_PREFIX, strlen(PET_PREFIX)) == 0 && !is_pet_name(entry, len))
-            strvec_pushf(reading->notices, "%.*s has no effect: no setting of that name is read",
-                         (int)len, entry);
+            note_unknown(reading, entry, len);
     }
     return 0;
 }
@@ -210,11 +226,13 @@ int platform_read(struct platform *platform, struct settings *settings, struct s
     const struct reading reading = {
         .envp = platform->envp, .settings = settings, .notices = notices};
 
+    if (platform_settle_ordinal(platform, settings, err) < 0)
+        return -1;
     if (platform_nested(platform->envp))
         return 0;
     if (platform_pet_decides(platform->envp))
         platform->name = pet_name(platform->envp);
-    if (read_all_pet(&reading, err) < 0)
+    if (read_all_pet(&reading, err) < 0 || platform_settle_ordinal(platform, settings, err) < 0)
         return -1;
     if (platform->torchrun)
         return 0;

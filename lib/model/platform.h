@@ -13,16 +13,32 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
 #include "model/settings.h"
 
+/*
+ * One rank per process: somebody else (mpirun, srun) started this process as one rank of many, each
+ * under a rankinit of its own. For us each of them is a node with one rank; what is common to those
+ * on one machine is here. -1: unknown.
+ */
+struct platform_task {
+    bool one;       /* it is so */
+    int local_rank; /* among those on this machine */
+    int local_size;
+    int node; /* which machine, and of how many */
+    int nodes;
+};
+
 /* Who asks, and what was found out. */
 struct platform {
-    const char *const *envp; /* as inherited */
-    const char *hostname;    /* for the replica number in it */
-    bool torchrun;           /* called so: bare RANK, WORLD_SIZE and MASTER_* are not read */
-    const char *name;        /* whose variables decided; NULL: nobody's. A constant text */
+    const char *const *envp;     /* as inherited */
+    const char *hostname;        /* for the replica number in it */
+    const char *resource_config; /* SageMaker's document; NULL or empty: there is none */
+    bool torchrun;               /* called so: bare RANK, WORLD_SIZE, MASTER_* are not read */
+    const char *name;            /* whose variables decided; NULL: nobody's. A constant text */
+    struct platform_task task;
 };
 
 /*
@@ -49,10 +65,12 @@ int platform_read(struct platform *platform, struct settings *settings, struct s
                   struct err *err);
 
 /*
- * Once nproc is known: number of nodes and node rank, where nothing stronger stated them, from RANK
- * and WORLD_SIZE, the platform's index or the replica number of the hostname; offers them.
+ * Once nproc is known: number of nodes, node rank and master, where nothing stronger stated them,
+ * from the first of the platforms that is here, RANK and WORLD_SIZE, or the replica number of the
+ * hostname; offers them. Where this process is one rank of many (platform->task.one), nproc is 1
+ * afterwards, whatever it was.
  * ERR_SPEC: several nodes and no node rank (never a silent 0), RANK and WORLD_SIZE of unknown
- * meaning, or a platform not built yet whose variables would have decided.
+ * meaning, or a platform whose variables contradict each other or what was asked.
  */
 int platform_find_place(struct platform *platform, int nproc, struct settings *settings,
                         struct err *err);
@@ -63,5 +81,15 @@ int platform_find_place(struct platform *platform, int nproc, struct settings *s
  */
 int platform_check(const struct platform *platform, const struct settings *settings, int nproc,
                    struct err *err);
+
+/*
+ * Tells in one line which platform gave what, by which variables, and what else is there but was not
+ * used; appended to `out`. True if something of the latter contradicts what was taken.
+ */
+bool platform_tell(const struct platform *platform, const struct settings *settings,
+                   struct buf *out);
+
+/* The first variable that numbers this container without saying of how many; NULL if none is here. */
+const char *platform_index(const struct platform *platform, const char **ret_text);
 
 #endif

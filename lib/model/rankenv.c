@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 
 #define LIST_ROOM 32768 /* a list of devices: 8 GPUs in 7 MIG parts each need about 5 KiB */
 
@@ -87,14 +88,43 @@ void rankenv_scrub(struct strvec *env)
     *env = kept;
 }
 
-static void set_int(struct strvec *env, const char *name, int value)
+void rankenv_apply(struct strvec *env, const struct strvec *unset, const struct strvec *set)
 {
-    env_setf(env, name, "%d", value);
+    for (size_t i = 0; i < unset->count; i++)
+        env_unset(env, unset->items[i]);
+    for (size_t i = 0; i < set->count; i++) {
+        const char *entry = set->items[i];
+        size_t len = strcspn(entry, "=");
+        CLEANUP(strvec_release) struct strvec name = STRVEC_INIT;
+
+        if (entry[len] == '=')
+            env_set(env, strvec_pushf(&name, "%.*s", (int)len, entry), entry + len + 1);
+    }
 }
 
 static void set_default(struct strvec *env, const char *name, const char *value)
 {
     if (!env_get(strvec_texts(env), name))
+        env_set(env, name, value);
+}
+
+static void set_int(struct strvec *env, const char *name, int value)
+{
+    env_setf(env, name, "%d", value);
+}
+
+/* A number that is ours to say, or, in a job that somebody else started, a gap; below 0: unknown. */
+static void put_int(const struct plan_job *job, struct strvec *env, const char *name, int value)
+{
+    if (value >= 0 && !(job->task.one && env_get(strvec_texts(env), name)))
+        set_int(env, name, value);
+}
+
+static void put(const struct plan_job *job, struct strvec *env, const char *name, const char *value)
+{
+    if (job->task.one)
+        set_default(env, name, value);
+    else
         env_set(env, name, value);
 }
 
@@ -109,39 +139,51 @@ static void set_or_unset(struct strvec *env, const char *name, const char *value
 /* The contract of PyTorch's env:// and of those who read torchrun's names. */
 static void set_ranks(const struct plan_job *job, int local_rank, struct strvec *env)
 {
+    const struct platform_task *task = &job->task;
+    const int local_size = task->one ? task->local_size : job->nproc;
+    const int node = task->one ? task->node : job->node_rank;
+    const int nodes = task->one ? task->nodes : job->nnodes;
     const struct {
         const char *name;
         int value;
     } numbers[] = {
         {"RANK", job->first_rank + local_rank},
         {"WORLD_SIZE", job->world_size},
-        {"LOCAL_WORLD_SIZE", job->nproc},
-        {"GROUP_RANK", job->node_rank},
-        {"GROUP_WORLD_SIZE", job->nnodes},
+        {"LOCAL_WORLD_SIZE", local_size},
+        {"GROUP_RANK", node},
+        {"GROUP_WORLD_SIZE", nodes},
         {"ROLE_RANK", job->first_rank + local_rank},
         {"ROLE_WORLD_SIZE", job->world_size},
-        {"NODE_RANK", job->node_rank},
-        {"LOCAL_SIZE", job->nproc},
-        {"CROSS_RANK", job->node_rank},
-        {"CROSS_SIZE", job->nnodes},
+        {"NODE_RANK", node},
+        {"LOCAL_SIZE", local_size},
+        {"CROSS_RANK", node},
+        {"CROSS_SIZE", nodes},
     };
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        set_int(env, numbers[i].name, numbers[i].value);
-    env_set(env, "ROLE_NAME", job->role);
+        put_int(job, env, numbers[i].name, numbers[i].value);
+    put(job, env, "ROLE_NAME", job->role);
 }
 
 static void set_rendezvous(const struct plan_job *job, const struct rankenv_late *late,
                            struct strvec *env)
 {
-    env_set(env, "MASTER_ADDR", job->master_addr);
-    set_int(env, "MASTER_PORT", late->master_port);
-    set_int(env, "TORCHELASTIC_RESTART_COUNT", late->attempt);
-    set_int(env, "TORCHELASTIC_MAX_RESTARTS", 0);
-    env_set(env, "TORCHELASTIC_RUN_ID", job->id);
+    /* What was there was read before: only a person's word is another. */
+    if (job->master_addr) {
+        env_set(env, "MASTER_ADDR", job->master_addr);
+        set_int(env, "MASTER_PORT", late->master_port);
+    }
+    put_int(job, env, "TORCHELASTIC_RESTART_COUNT", late->attempt);
+    put_int(job, env, "TORCHELASTIC_MAX_RESTARTS", 0);
+    /* Its presence means a launcher of torch's to some, who would then not look at their own. */
+    if (!job->task.one)
+        env_set(env, "TORCHELASTIC_RUN_ID", job->id);
     /* No agent hosts a store here: rank 0 does, and "True" would make it look for one. */
-    env_set(env, "TORCHELASTIC_USE_AGENT_STORE", "False");
-    set_or_unset(env, "TORCHELASTIC_ERROR_FILE", late->error_file);
+    put(job, env, "TORCHELASTIC_USE_AGENT_STORE", "False");
+    if (!job->task.one)
+        set_or_unset(env, "TORCHELASTIC_ERROR_FILE", late->error_file);
+    else if (late->error_file)
+        set_default(env, "TORCHELASTIC_ERROR_FILE", late->error_file);
     set_default(env, "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
 }
 
@@ -153,7 +195,11 @@ static void set_devices(const struct plan *plan, int local_rank, struct strvec *
     struct buf list = BUF_OVER(room);
 
     devices_list(devices, local_rank, &list);
-    set_int(env, "LOCAL_RANK", devices->mode == DEVICE_ISOLATED ? 0 : local_rank);
+    if (devices->mode == DEVICE_ISOLATED)
+        set_int(env, "LOCAL_RANK", 0);
+    else
+        put_int(&plan->job, env, "LOCAL_RANK",
+                plan->job.task.one ? plan->job.task.local_rank : local_rank);
     if (devices->set_variable)
         env_set(env, devices->variable, room);
     if (devices->set_order)
@@ -183,8 +229,10 @@ static void set_truth(const struct plan *plan, int local_rank, const struct rank
                       struct strvec *env)
 {
     set_int(env, "RANKINIT_THIS_RANK", plan->job.first_rank + local_rank);
-    set_int(env, "RANKINIT_THIS_LOCAL_RANK", local_rank);
-    set_int(env, "RANKINIT_THIS_NODE_RANK", plan->job.node_rank);
+    put_int(&plan->job, env, "RANKINIT_THIS_LOCAL_RANK",
+            plan->job.task.one ? plan->job.task.local_rank : local_rank);
+    put_int(&plan->job, env, "RANKINIT_THIS_NODE_RANK",
+            plan->job.task.one ? plan->job.task.node : plan->job.node_rank);
     env_set(env, "RANKINIT_THIS_JOB_ID", plan->job.id);
     set_int(env, "RANKINIT_THIS_ATTEMPT", late->attempt);
     set_or_unset(env, "RANKINIT_THIS_READY_FILE", late->ready_file);
@@ -196,6 +244,8 @@ void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv
     strvec_push_all(ret, strvec_texts(&plan->env));
     if (plan->mode == PLAN_INIT)
         return;
+    if (plan->ranks)
+        rankenv_apply(ret, &plan->ranks[local_rank].env_unset, &plan->ranks[local_rank].env_set);
     set_ranks(&plan->job, local_rank, ret);
     set_rendezvous(&plan->job, late, ret);
     set_devices(plan, local_rank, ret);
@@ -208,11 +258,37 @@ void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv
         set_int(ret, "OMP_NUM_THREADS", plan->omp_threads);
 }
 
+const struct strvec *rankenv_program(const struct plan *plan, int local_rank)
+{
+    if (plan->ranks && plan->ranks[local_rank].argv.count > 0)
+        return &plan->ranks[local_rank].argv;
+    return &plan->argv;
+}
+
+/* Appends a word with torchrun's macro ${local_rank} filled in. */
+static void push_word(struct strvec *argv, const char *word, int local_rank)
+{
+    static const char macro[] = "${local_rank}";
+    CLEANUP(strvec_release) struct strvec scratch = STRVEC_INIT;
+    const char *text = "", *found;
+
+    for (; (found = strstr(word, macro)); word = found + sizeof(macro) - 1)
+        text = strvec_pushf(&scratch, "%s%.*s%d", text, (int)(found - word), word, local_rank);
+    strvec_pushf(argv, "%s%s", text, word);
+}
+
 void rankenv_argv(const struct plan *plan, int local_rank, struct strvec *ret)
 {
-    for (size_t i = 0; i < plan->argv.count; i++) {
-        strvec_push(ret, plan->argv.items[i]);
-        if (plan->local_rank_arg && (int)i == plan->script_index)
+    const struct strvec *argv = rankenv_program(plan, local_rank);
+    bool own = argv != &plan->argv;
+    int script = own ? plan->ranks[local_rank].script_index : plan->script_index;
+
+    for (size_t i = 0; i < argv->count; i++) {
+        if (plan->mode == PLAN_FANOUT && i > 0)
+            push_word(ret, argv->items[i], local_rank);
+        else
+            strvec_push(ret, argv->items[i]);
+        if (plan->local_rank_arg && (int)i == script)
             strvec_pushf(ret, "--local-rank=%d", local_rank);
     }
 }

@@ -24,6 +24,7 @@
 #define DEFAULT_PATH     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define STATUS_MAX       16384
 #define CPUS_MAX         65536
+#define RESOURCE_CONFIG  "/opt/ml/input/config/resourceconfig.json"
 #define DEFAULT_PORT_MIN 32768
 #define DEFAULT_PORT_MAX 60999
 
@@ -135,6 +136,9 @@ static void collect_files(const char *sysroot, struct facts *facts)
     facts->default_spec = look_at(sysroot, "/etc/rankinit/spec.yaml", &status);
     facts->termination_log = look_at(sysroot, "/dev/termination-log", &status) &&
                              S_ISREG(status.st_mode);
+    if (peek_below(sysroot, RESOURCE_CONFIG, facts->resource_config,
+                   sizeof(facts->resource_config)) < 0)
+        facts->resource_config[0] = '\0';
 }
 
 static void collect_shm(const char *sysroot, struct facts *facts)
@@ -146,6 +150,13 @@ static void collect_shm(const char *sysroot, struct facts *facts)
     buf_addf(&path, "%s/dev/shm", sysroot);
     if (!path.truncated && statvfs(room, &shm) == 0)
         facts->shm_bytes = (int64_t)(shm.f_blocks * shm.f_frsize);
+}
+
+int64_t facts_shm_free(void)
+{
+    struct statvfs shm;
+
+    return statvfs("/dev/shm", &shm) == 0 ? (int64_t)(shm.f_bavail * shm.f_frsize) : -1;
 }
 
 static void collect_ports(const char *sysroot, struct facts *facts)

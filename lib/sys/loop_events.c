@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -15,8 +16,9 @@
 #include "sys/spawn.h"
 #include "sys/terminal.h"
 
-#define ERROR_FILE_MAX 65536
-#define STOP_AGAIN_NS  1000000000LL
+#define ERROR_FILE_MAX  65536
+#define SIGNALS_AT_ONCE 128 /* more than there are ordinary ones */
+#define STOP_AGAIN_NS   1000000000LL
 
 static int rank_of_pid(const struct loop *loop, pid_t pid)
 {
@@ -53,32 +55,76 @@ static void note_stop(struct loop *loop, const struct signalfd_siginfo *info, in
     }
 }
 
+/*
+ * True for what the kernel sends us for something that we did ourselves: a write to a reader that
+ * is gone (epoll has told of it already) or beyond a file's limit, our CPU time, or a memory
+ * failure in a page of ours. None of it is meant for the ranks.
+ */
+static bool is_our_own(const struct loop *loop, const struct signalfd_siginfo *info)
+{
+    bool from_kernel = info->ssi_code > 0;
+
+    switch ((int)info->ssi_signo) {
+    case SIGPIPE:
+    case SIGXFSZ: return from_kernel || (pid_t)info->ssi_pid == loop->plan->pid;
+    case SIGBUS:
+    case SIGSEGV:
+    case SIGFPE:
+    case SIGILL:
+    case SIGTRAP:
+    case SIGSYS:
+    case SIGXCPU: return from_kernel;
+    default: return false;
+    }
+}
+
+/* Who has sent it, for whoever wonders later why the job did what it did. */
+static void log_signal(const struct loop *loop, const struct signalfd_siginfo *info, int send)
+{
+    int rank = info->ssi_pid > 0 ? rank_of_pid(loop, (pid_t)info->ssi_pid) : -1;
+    char name[SIGNAME_MAX], sent[SIGNAME_MAX], from[64];
+
+    if (rank >= 0)
+        snprintf(from, sizeof(from), "rank %d", loop->plan->job.first_rank + rank);
+    else if (info->ssi_code > 0)
+        snprintf(from, sizeof(from), "the kernel");
+    else if (info->ssi_pid > 0)
+        snprintf(from, sizeof(from), "pid %u, uid %u", info->ssi_pid, info->ssi_uid);
+    else
+        snprintf(from, sizeof(from), "outside");
+    log_info("%s from %s: %s%s", signame_text((int)info->ssi_signo, name), from,
+             send ? "passed on as " : "dropped", send ? signame_text(send, sent) : "");
+}
+
 static void handle_signal(struct loop *loop, const struct signalfd_siginfo *info, int64_t now)
 {
     int signal = (int)info->ssi_signo;
-    char name[SIGNAME_MAX];
     int send;
 
-    /* SIGPIPE from ourselves is the echo of a write of ours; epoll has told of it already. */
-    if (signal == SIGCHLD || signal >= PLAN_SIGNALS ||
-        (signal == SIGPIPE && (pid_t)info->ssi_pid == loop->plan->pid))
+    if (signal == SIGCHLD || signal >= PLAN_SIGNALS || is_our_own(loop, info))
         return;
     send = loop->plan->stop.rewrite[signal];
-    log_debug("%s from pid %u, uid %u: %s", signame_text(signal, name), info->ssi_pid,
-              info->ssi_uid, send ? "passed on" : "dropped");
+    log_signal(loop, info, send);
     if (!send)
         return;
     loop_signal_leaders(loop, send, loop->plan->stop.group);
-    if (loop->plan->stop.stops[signal])
+    if (loop->plan->stop.stops[signal] || loop->plan->stop.stops[send]) {
+        if (loop->plan->stop.group)
+            loop_note_groups_told(loop);
         note_stop(loop, info, now);
+    }
 }
 
+/* Real-time signals queue: a flood of them must not keep us from deadlines and the dead. */
 void loop_read_signals(struct loop *loop, int64_t now_ns)
 {
     struct signalfd_siginfo info;
 
-    while (read(loop->signals.fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+    for (int i = 0; i < SIGNALS_AT_ONCE; i++) {
+        if (read(loop->signals.fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+            return;
         handle_signal(loop, &info, now_ns);
+    }
 }
 
 static void note_unbound(const struct loop *loop, int local_rank,
@@ -150,19 +196,19 @@ void loop_read_error_files(struct loop *loop)
         read_error_file(loop, i);
 }
 
-/* A SIGKILL that is not ours, together with a counter that moved, is the kernel's. */
-static void note_oom(struct loop *loop, struct outcome_rank *rank, int status)
+/* Once a wake-up; again for a rank that was killed, perhaps since. */
+static void note_memory(struct loop *loop, int status, int64_t now)
 {
-    int64_t now;
+    struct outcome *outcome = &loop->outcome;
+    int64_t kills;
 
-    if (loop->oom_kills < 0)
+    if (outcome->oom_at_ns == now && !WIFSIGNALED(status))
         return;
-    now = facts_oom_kills();
-    if (now < loop->oom_kills)
-        return;
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !rank->killed_by_us)
-        rank->oom = (uint64_t)(now - loop->oom_kills) > loop->outcome.oom_kills;
-    loop->outcome.oom_kills = (uint64_t)(now - loop->oom_kills);
+    kills = loop->oom_kills < 0 ? -1 : facts_oom_kills() - loop->oom_kills;
+    outcome_note_oom_kills(outcome, kills > 0 ? (uint64_t)kills : 0, now);
+    outcome->memory_peak_bytes = facts_memory_peak();
+    if (status != 0)
+        outcome->shm_free_bytes = facts_shm_free();
 }
 
 /*
@@ -190,8 +236,7 @@ static void leader_ended(struct loop *loop, int local_rank, int status, int64_t 
     if (rank->state == RANK_START_FAILED)
         return;
     read_error_file(loop, local_rank);
-    if (WIFSIGNALED(status))
-        note_oom(loop, rank, status);
+    note_memory(loop, status, now);
     outcome_note_ended(&loop->outcome, local_rank, status, now);
     if (outcome_rank_failed(rank))
         kind = outcome_rank_echoes(rank) ? FSM_RANK_ECHOED : FSM_RANK_FAILED;
@@ -217,24 +262,17 @@ static void count_orphan(struct loop *loop, pid_t pid, int status)
 
 void loop_reap(struct loop *loop, int64_t now_ns)
 {
+    int status;
     pid_t pid;
 
     follow_stop(loop);
-    while ((pid = reap_peek()) > 0) {
+    while ((pid = reap_peek(&status)) > 0) {
         int local_rank = rank_of_pid(loop, pid);
         struct rusage usage;
-        siginfo_t info;
-        int status = 0;
 
-        memset(&usage, 0, sizeof(usage));
-        if (local_rank >= 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0) {
-            status = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0)
-                                                : W_EXITCODE(0, info.si_status);
-            if (info.si_code == CLD_DUMPED)
-                status |= WCOREFLAG;
+        if (local_rank >= 0)
             leader_ended(loop, local_rank, status, now_ns);
-        }
-        if (!reap_take(pid, &status, &usage))
+        if (!reap_take(pid, &usage))
             return;
         add_usage(&loop->outcome, &usage);
         if (local_rank < 0)

@@ -50,6 +50,7 @@ TEST(nothing_there_is_unknown)
     tap_eq_int(facts.ephemeral_port_min, 32768);
     tap_eq_int(facts.ephemeral_port_max, 60999);
     tap_ok(!facts.default_spec && !facts.termination_log);
+    tap_eq_str(facts.resource_config, "");
     tap_eq_int(facts_cgroup_oom_kills(tree.root), -1);
     tree_remove(&tree);
 }
@@ -438,7 +439,9 @@ TEST(files_and_ports_below_sysroot)
     tree_write(&tree, "/etc/rankinit/spec.yaml", "");
     tree_write(&tree, "/dev/termination-log", "");
     tree_write(&tree, "/dev/shm/x", "");
+    tree_write(&tree, "/opt/ml/input/config/resourceconfig.json", "{\"hosts\": []}");
     facts_collect(tree.root, no_env, true, &facts);
+    tap_eq_str(facts.resource_config, "{\"hosts\": []}");
     tap_eq_int(facts.ephemeral_port_min, 1024);
     tap_eq_int(facts.ephemeral_port_max, 60000);
     tap_ok(facts.default_spec && facts.termination_log);

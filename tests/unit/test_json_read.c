@@ -19,7 +19,7 @@ static const char *written(const struct json *root)
 
 static struct json *begin(void)
 {
-    json_setup(&arena, memory, sizeof(memory));
+    json_setup(&arena, memory, sizeof(memory), sizeof(memory));
     json_begin(&arena);
     return json_new_object();
 }
@@ -53,6 +53,34 @@ TEST(reads_a_document)
     tap_eq_str(written(root),
                "{\"message\":{\"message\":\"gr\\u00FCn \\uD83D\\uDD25\",\"extraInfo\":"
                "{\"timestamp\":\"1700000000\",\"n\":-12,\"f\":150.0}},\"b\":true}");
+}
+
+TEST(arrays_can_be_walked)
+{
+    struct err err = ERR_INIT;
+    const struct json *root = read_text("{\"hosts\": [\"a\", 2, []], \"n\": 1}", &err);
+    const struct json *hosts = json_get(root, "hosts");
+
+    tap_eq_int(json_count(hosts), 3);
+    tap_eq_str(json_text(json_at(hosts, 0)), "a");
+    tap_eq_str(json_text(json_at(hosts, 1)), NULL);
+    tap_eq_int(json_count(json_at(hosts, 2)), 0);
+    tap_ok(!json_at(hosts, 3));
+    tap_eq_int(json_count(json_get(root, "n")), 0);
+    tap_ok(!json_at(json_get(root, "n"), 0));
+    tap_eq_int(json_count(NULL), 0);
+    tap_ok(!json_at(NULL, 0));
+}
+
+TEST(after_the_end_nothing_is_built)
+{
+    struct err err = ERR_INIT;
+
+    begin();
+    json_end();
+    tap_ok(!json_new_object());
+    tap_ok(!json_read("{}", 2, &err));
+    tap_eq_int(err.kind, ERR_INTERNAL);
 }
 
 TEST(absent_and_wrong_types_are_null)
@@ -255,6 +283,27 @@ TEST(survives_damage)
         if ((root == NULL) != (err.kind == ERR_SPEC) || (root && written(root)[0] == '\0'))
             tap_fail(err.message);
     }
+}
+
+/* jansson 2.14 crashes when refused memory in the middle of a token: every size of arena is tried. */
+TEST(too_little_memory_is_an_error_at_every_size)
+{
+    static char text[6000];
+    struct err err = ERR_INIT;
+    size_t len = (size_t)snprintf(text, sizeof(text), "{\"a\": [1, 2.5, \"");
+
+    memset(text + len, 'x', 4000);
+    len += 4000;
+    len += (size_t)snprintf(text + len, sizeof(text) - len,
+                            "\", \"\\u20ac\"], \"b\": {\"c\": null}}");
+    for (size_t size = 64; size < sizeof(memory); size += 16) {
+        json_setup(&arena, memory, size, size);
+        json_begin(&arena);
+        if (json_read(text, len, &err))
+            return;
+        tap_eq_int(err.kind, ERR_SPEC);
+    }
+    tap_fail("it never fitted");
 }
 
 TAP_MAIN()

@@ -213,14 +213,14 @@ TEST(quiet_and_verbose)
     fixture_free(&f);
 }
 
-TEST(an_unbuilt_platform_never_refuses_init_mode)
+TEST(a_platform_never_refuses_init_mode)
 {
     char message[ERR_MESSAGE_MAX];
 
-    tap_eq_int(fixture_code("SLURM_PROCID=0 PET_NNODES=1:4", "bash", message), 0);
-    tap_eq_int(fixture_code("SLURM_PROCID=0", "python x.py", message), 0);
-    tap_eq_int(fixture_code("SLURM_PROCID=0", "--init-only x.py", message), 0);
-    tap_eq_int(fixture_code("SLURM_PROCID=0", "x.py", message), 78);
+    tap_eq_int(fixture_code("SLURM_PROCID=1 PET_NNODES=1:4", "bash", message), 0);
+    tap_eq_int(fixture_code("SLURM_PROCID=1", "python x.py", message), 0);
+    tap_eq_int(fixture_code("SLURM_PROCID=1", "--init-only x.py", message), 0);
+    tap_eq_int(fixture_code("SLURM_PROCID=1", "x.py", message), 78);
 }
 
 TAP_MAIN()

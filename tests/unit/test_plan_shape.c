@@ -221,56 +221,190 @@ static unsigned next(unsigned *state, unsigned below)
     return (*state >> 8) % below;
 }
 
-enum platform_kind { BY_FLAGS, BY_PYTORCHJOB, BY_PYTORCHJOB_AUTO, BY_TRAINJOB, BY_INDEX, KINDS };
+/* One node as a platform writes it: env and line get "VAR=VALUE " and "--flag N ". */
+struct draw {
+    int nnodes, nproc;
+    int node, local; /* local: which of several processes on the node, where each is one rank */
+    int main_node;
+    struct buf *env, *line;
+};
 
-/* Writes environment and command line of one node as that platform would. */
-static void place_node(enum platform_kind kind, int nnodes, int node, int nproc, struct buf *env,
-                       struct buf *line)
+static void by_flags(const struct draw *d)
 {
-    switch (kind) {
-    case BY_FLAGS:
-        buf_addf(line, "--nnodes %d --node-rank %d --master-addr m --nproc-per-node %d ", nnodes,
-                 node, nproc);
-        break;
-    case BY_PYTORCHJOB:
-    case BY_PYTORCHJOB_AUTO:
-        buf_addf(env,
-                 "MASTER_ADDR=m MASTER_PORT=23456 PET_MASTER_ADDR=m PET_MASTER_PORT=23456 "
-                 "PET_NNODES=%d PET_NODE_RANK=%d RANK=%d ",
-                 nnodes, node, node);
-        if (kind == BY_PYTORCHJOB)
-            buf_addf(env, "WORLD_SIZE=%d PET_NPROC_PER_NODE=%d", nnodes * nproc, nproc);
-        else
-            buf_addf(env, "WORLD_SIZE=%d PET_NPROC_PER_NODE=auto", nnodes);
-        break;
-    case BY_TRAINJOB:
-        buf_addf(env,
-                 "PET_NNODES=%d PET_NODE_RANK=%d JOB_COMPLETION_INDEX=%d PET_MASTER_ADDR=m "
-                 "PET_MASTER_PORT=29500 PET_NPROC_PER_NODE=%d",
-                 nnodes, node, node, nproc);
-        break;
-    case BY_INDEX:
-    default:
-        buf_addf(env, "JOB_COMPLETION_INDEX=%d MASTER_ADDR=m", node);
-        buf_addf(line, "--nnodes %d --nproc-per-node %d ", nnodes, nproc);
-    }
-    buf_adds(line, "train.py");
+    buf_addf(d->line, "--nnodes %d --node-rank %d --master-addr m --nproc-per-node %d ", d->nnodes,
+             d->node, d->nproc);
 }
 
-static bool count_node(enum platform_kind kind, int nnodes, int node, int nproc,
-                       unsigned char *seen)
+static void by_pytorchjob(const struct draw *d)
+{
+    buf_addf(d->env,
+             "MASTER_ADDR=m PET_MASTER_ADDR=m PET_NNODES=%d PET_NODE_RANK=%d RANK=%d WORLD_SIZE=%d "
+             "PET_NPROC_PER_NODE=%d ",
+             d->nnodes, d->node, d->node, d->nnodes * d->nproc, d->nproc);
+}
+
+static void by_pytorchjob_auto(const struct draw *d)
+{
+    buf_addf(d->env,
+             "MASTER_ADDR=m PET_NNODES=%d PET_NODE_RANK=%d RANK=%d WORLD_SIZE=%d "
+             "PET_NPROC_PER_NODE=auto ",
+             d->nnodes, d->node, d->node, d->nnodes);
+}
+
+/* Up to 1.6: the host's name is that of the pod. */
+static void by_pods(const struct draw *d)
+{
+    buf_addf(d->env, "MASTER_ADDR=job-master-0 RANK=%d WORLD_SIZE=%d ", d->node, d->nnodes);
+}
+
+static void by_elastic(const struct draw *d)
+{
+    buf_addf(d->env, "PET_RDZV_ENDPOINT=job-worker-0:1 PET_NNODES=%d:%d PET_N_PROC_PER_NODE=%d ",
+             d->nnodes, d->nnodes, d->nproc);
+}
+
+static void by_trainjob(const struct draw *d)
+{
+    buf_addf(d->env,
+             "PET_NNODES=%d PET_NODE_RANK=%d JOB_COMPLETION_INDEX=%d PET_MASTER_ADDR=m "
+             "PET_NPROC_PER_NODE=%d ",
+             d->nnodes, d->node, d->node, d->nproc);
+}
+
+static void by_index(const struct draw *d)
+{
+    buf_addf(d->env, "JOB_COMPLETION_INDEX=%d MASTER_ADDR=m ", d->node);
+    buf_addf(d->line, "--nnodes %d --nproc-per-node %d ", d->nnodes, d->nproc);
+}
+
+/* As many Jobs as divide the nodes: 2, else 1. */
+static void by_jobset(const struct draw *d)
+{
+    int jobs = d->nnodes % 2 == 0 ? 2 : 1, pods = d->nnodes / jobs;
+
+    buf_addf(d->env,
+             "JOBSET_JOB_GLOBAL_INDEX=%d JOBSET_GLOBAL_REPLICAS=%d JOB_COMPLETION_INDEX=%d "
+             "MASTER_ADDR=m ",
+             d->node / pods, jobs, d->node % pods);
+    buf_addf(d->line, "--nnodes %d ", d->nnodes);
+}
+
+static void by_lws(const struct draw *d)
+{
+    buf_addf(d->env, "LWS_GROUP_SIZE=%d LWS_WORKER_INDEX=%d LWS_LEADER_ADDRESS=m ", d->nnodes,
+             d->node);
+}
+
+static void by_volcano(const struct draw *d)
+{
+    buf_addf(d->env, "VC_TASK_INDEX=%d RANK=%d WORLD_SIZE=%d MASTER_ADDR=m ",
+             d->node > 0 ? d->node - 1 : 0, d->node, d->nnodes);
+}
+
+static void by_volcano_svc(const struct draw *d)
+{
+    buf_addf(d->env, "VC_TASK_INDEX=%d VC_WORKER_NUM=%d VC_WORKER_HOSTS=a,b,c ", d->node,
+             d->nnodes);
+}
+
+static void by_ordinal(const struct draw *d)
+{
+    buf_addf(d->line, "--nnodes %d --node-rank from-hostname --master-addr m ", d->nnodes);
+}
+
+static void by_slurm(const struct draw *d)
+{
+    buf_addf(d->env,
+             "SLURM_STEP_ID=0 SLURM_PROCID=%d SLURM_NODEID=%d SLURM_LOCALID=0 SLURM_NTASKS=%d "
+             "SLURM_NNODES=%d SLURM_NODELIST=n[1-99] ",
+             d->node, d->node, d->nnodes, d->nnodes);
+}
+
+static void by_slurm_tasks(const struct draw *d)
+{
+    buf_addf(d->env,
+             "SLURM_STEP_ID=0 SLURM_PROCID=%d SLURM_NODEID=%d SLURM_LOCALID=%d SLURM_NTASKS=%d "
+             "SLURM_NNODES=%d SLURM_NODELIST=n[1-99] ",
+             d->node * d->nproc + d->local, d->node, d->local, d->nnodes * d->nproc, d->nnodes);
+}
+
+static void by_mpi(const struct draw *d)
+{
+    buf_addf(d->env,
+             "OMPI_COMM_WORLD_RANK=%d OMPI_COMM_WORLD_SIZE=%d OMPI_COMM_WORLD_LOCAL_RANK=%d "
+             "OMPI_COMM_WORLD_LOCAL_SIZE=%d MASTER_ADDR=m ",
+             d->node * d->nproc + d->local, d->nnodes * d->nproc, d->local, d->nproc);
+}
+
+static void by_aws(const struct draw *d)
+{
+    buf_addf(d->env,
+             "AWS_BATCH_JOB_NUM_NODES=%d AWS_BATCH_JOB_NODE_INDEX=%d "
+             "AWS_BATCH_JOB_MAIN_NODE_INDEX=%d ",
+             d->nnodes, d->node, d->main_node);
+    if (d->node != d->main_node)
+        buf_adds(d->env, "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.0.0.1 ");
+}
+
+static void by_sagemaker(const struct draw *d)
+{
+    buf_addf(d->env, "SM_CURRENT_HOST=algo-%d SM_HOSTS=[", d->node);
+    for (int i = 0; i < d->nnodes; i++)
+        buf_addf(d->env, "%s\"algo-%d\"", i > 0 ? "," : "", i);
+    buf_adds(d->env, "] ");
+}
+
+static void by_torchx(const struct draw *d)
+{
+    buf_addf(d->env, "TORCHX_REPLICA_IDX=%d TORCHX_RANK0_HOST=m ", d->node);
+    buf_addf(d->line, "--nnodes %d ", d->nnodes);
+}
+
+static const struct {
+    void (*write)(const struct draw *draw);
+    bool tasks; /* a process for each rank */
+} writers[] = {
+    {by_flags, false},   {by_pytorchjob, false},  {by_pytorchjob_auto, false},
+    {by_pods, false},    {by_elastic, false},     {by_trainjob, false},
+    {by_index, false},   {by_jobset, false},      {by_lws, false},
+    {by_volcano, false}, {by_volcano_svc, false}, {by_ordinal, false},
+    {by_slurm, false},   {by_slurm_tasks, true},  {by_mpi, true},
+    {by_aws, false},     {by_sagemaker, false},   {by_torchx, false},
+};
+
+#define WRITERS (sizeof(writers) / sizeof(writers[0]))
+
+/* The host names that some of them go by. */
+static void name_host(size_t writer, int node, char host[static 256])
+{
+    if (writers[writer].write == by_pods && node == 0)
+        strcpy(host, "job-master-0");
+    else if (writers[writer].write == by_pods)
+        snprintf(host, 256, "job-worker-%d", node - 1);
+    else
+        snprintf(host, 256, "job-worker-%d", node);
+}
+
+/* Plans one process of the job and counts its ranks; false if that is not as drawn. */
+static bool count_ranks(size_t writer, struct draw d, unsigned char *seen)
 {
     struct fixture f = fixture_new();
-    char env_room[512], line_room[256];
+    char env_room[1024], line_room[256];
     struct buf env = BUF_OVER(env_room), line = BUF_OVER(line_room);
     const struct plan_job *job = &f.plan.job;
     bool right;
 
-    place_node(kind, nnodes, node, nproc, &env, &line);
-    fixture_gpus(&f, nproc);
-    right = fixture_plan(&f, env_room, line_room) == 0 && job->world_size == nnodes * nproc &&
-            job->node_rank == node && job->nproc == nproc;
-    for (int i = 0; right && i < nproc; i++)
+    d.env = &env;
+    d.line = &line;
+    writers[writer].write(&d);
+    if (env.len > 0)
+        env_room[env.len - 1] = '\0';
+    buf_adds(&line, "train.py");
+    fixture_gpus(&f, d.nproc);
+    name_host(writer, d.node, f.facts.hostname);
+    right = fixture_plan(&f, env_room, line_room) == 0 && job->world_size == d.nnodes * d.nproc &&
+            job->nproc == (job->task.one ? 1 : d.nproc);
+    for (int i = 0; right && i < job->nproc; i++)
         seen[job->first_rank + i]++;
     if (!right)
         printf("# %s | %s | %s\n", env_room, line_room, f.err.message);
@@ -278,20 +412,33 @@ static bool count_node(enum platform_kind kind, int nnodes, int node, int nproc,
     return right;
 }
 
+static bool count_node(size_t writer, const struct draw *draw, unsigned char *seen)
+{
+    struct draw d = *draw;
+    int processes = writers[writer].tasks ? d.nproc : 1;
+
+    for (d.local = 0; d.local < processes; d.local++) {
+        if (!count_ranks(writer, d, seen))
+            return false;
+    }
+    return true;
+}
+
 TEST(every_rank_is_on_one_node_exactly)
 {
     unsigned state = 20240817;
 
-    for (int round = 0; round < 300; round++) {
-        enum platform_kind kind = (enum platform_kind)next(&state, KINDS);
-        int nnodes = 1 + (int)next(&state, 12), nproc = 1 + (int)next(&state, 16);
+    for (int round = 0; round < 500; round++) {
+        size_t writer = (size_t)round % WRITERS;
+        struct draw d = {.nnodes = 1 + (int)next(&state, 12), .nproc = 1 + (int)next(&state, 16)};
         unsigned char seen[12 * 16] = {0};
 
-        for (int node = 0; node < nnodes; node++) {
-            if (!tap_ok(count_node(kind, nnodes, node, nproc, seen)))
+        d.main_node = (int)next(&state, (unsigned)d.nnodes);
+        for (d.node = 0; d.node < d.nnodes; d.node++) {
+            if (!tap_ok(count_node(writer, &d, seen)))
                 return;
         }
-        for (int rank = 0; rank < nnodes * nproc; rank++) {
+        for (int rank = 0; rank < d.nnodes * d.nproc; rank++) {
             if (!tap_eq_int(seen[rank], 1))
                 return;
         }

@@ -41,7 +41,7 @@ static const char *placed(const char *env, const char *flags, int nproc)
     r.platform.hostname = "job-worker-3";
     if (options_parse(strvec_texts(&r.f.words), settings, &program, &r.f.err) < 0 ||
         reading_read(&r) < 0 || platform_find_place(&r.platform, nproc, settings, &r.f.err) < 0 ||
-        platform_check(&r.platform, settings, nproc, &r.f.err) < 0)
+        platform_check(&r.platform, settings, r.platform.task.one ? 1 : nproc, &r.f.err) < 0)
         buf_addf(&out, "!%d %s", exitcode_of_kind(r.f.err.kind), r.f.err.message);
     else
         buf_addf(&out, "%ld/%ld %s", settings_int(settings, OPT_NNODES),
@@ -110,7 +110,7 @@ TEST(what_says_nothing_is_noted)
 {
     struct reading r = reading_new("PET_NNODES= MASTER_PORT=tcp://10.0.0.1:80 MASTER_ADDR= "
                                    "PET_MAX_RESTARTS=3 PET_REDIRECTS=3 PET_TEE=0 PET_WHAT=1 "
-                                   "PET_SERVICE_HOST=10.0.0.2 PET_RDZV_CONF=timeout=900 RANK=3");
+                                   "PET_SERVICE_HOST=10.0.0.2 PET_LOCAL_RANKS_FILTER=0 RANK=3");
 
     tap_eq_int(reading_read(&r), 0);
     tap_ok(!settings_stated(&r.f.settings, OPT_NNODES));
@@ -121,10 +121,22 @@ TEST(what_says_nothing_is_noted)
     tap_ok(
         fixture_noticed(&r.f, "PET_MAX_RESTARTS=3 has no effect: not built yet in this version"));
     tap_ok(fixture_noticed(&r.f, "PET_REDIRECTS=3 has no effect"));
-    tap_ok(fixture_noticed(&r.f, "PET_RDZV_CONF=timeout=900 has no effect"));
+    tap_ok(fixture_noticed(&r.f, "PET_LOCAL_RANKS_FILTER=0 has no effect"));
     tap_ok(fixture_noticed(&r.f, "PET_WHAT has no effect"));
     tap_ok(fixture_noticed(&r.f, "RANK is set without WORLD_SIZE: not read"));
     tap_eq_int(r.f.plan.notices.count, 8);
+    reading_free(&r);
+}
+
+TEST(a_name_that_is_nearly_right_is_told_so)
+{
+    struct reading r = reading_new("PET_NNODE=2 PET_MASTER_ADRR=m PET_GRACE=5s");
+
+    tap_eq_int(reading_read(&r), 0);
+    tap_ok(fixture_noticed(&r.f, "PET_NNODE has no effect: no setting of that name is read; did "
+                                 "you mean PET_NNODES?"));
+    tap_ok(fixture_noticed(&r.f, "did you mean PET_MASTER_ADDR?"));
+    tap_ok(fixture_noticed(&r.f, "PET_GRACE has no effect: no setting of that name is read"));
     reading_free(&r);
 }
 
@@ -233,7 +245,7 @@ TEST(several_nodes_never_get_a_silent_rank_0)
 {
     check_placed("", "--nnodes 2", 1,
                  "!78 --nnodes says 2 nodes, but nothing says which one this is (looked at "
-                 "--node-rank, PET_NODE_RANK, JOB_COMPLETION_INDEX)");
+                 "--node-rank, PET_NODE_RANK, JOB_COMPLETION_INDEX");
     check_placed("", "--nnodes 2 --node-rank 0", 1, "2/0 none");
 }
 
@@ -246,9 +258,14 @@ TEST(bare_rank_and_world_size_are_taken_only_when_their_meaning_is_certain)
     check_placed("RANK=1 WORLD_SIZE=8", "", 4,
                  "!78 RANK=1 and WORLD_SIZE=8 may count nodes or "
                  "processes: state --rank-means node");
-    check_placed("RANK=1 WORLD_SIZE=8", "--rank-means process", 4,
-                 "!78 RANK=1 and WORLD_SIZE=8 count processes, one rank each, which is not built");
-    check_placed("RANK=1 WORLD_SIZE=8 LOCAL_RANK=1", "", 1, "!78 RANK=1 and WORLD_SIZE=8 count");
+    check_placed("RANK=1 WORLD_SIZE=8", "--rank-means process", 4, "8/1 RANK and WORLD_SIZE");
+    check_placed("RANK=1 WORLD_SIZE=8", "--rank-means process --nproc-per-node 4", 4,
+                 "!78 --nproc-per-node asks for 4 ranks here, but RANK=1 says that this process is "
+                 "one rank of 8 (WORLD_SIZE): leave it out, start one process on each node, or "
+                 "state --rank-means node");
+    check_placed("RANK=1 WORLD_SIZE=8 LOCAL_RANK=1", "", 4, "8/1 RANK and WORLD_SIZE");
+    check_placed("RANK=0 WORLD_SIZE=2 PET_NNODES=2 PET_NODE_RANK=0", "--rank-means process", 4,
+                 "!78 WORLD_SIZE=2 contradicts PET_NNODES=2 and the ranks of each");
     check_placed("RANK=1 WORLD_SIZE=8", "--nnodes 1", 4, "1/0 none");
     check_placed("RANK=1 WORLD_SIZE=8", "--nnodes 2 --node-rank 0", 4, "2/0 none");
     check_placed("RANK=1 WORLD_SIZE=2", "--nnodes 2", 2, "2/1 RANK and WORLD_SIZE");
@@ -258,35 +275,6 @@ TEST(bare_rank_and_world_size_are_taken_only_when_their_meaning_is_certain)
                  "!78 WORLD_SIZE=4 contradicts --nnodes=2, as --rank-means is node");
     check_placed("RANK=1 WORLD_SIZE=x", "", 2, "!78 WORLD_SIZE=x is no number from 1");
     check_placed("RANK=x WORLD_SIZE=2", "", 4, "!78 RANK");
-}
-
-TEST(platforms_not_built_yet_are_refused_where_they_would_decide)
-{
-    static const struct {
-        const char *env, *want;
-    } rows[] = {
-        {"LWS_WORKER_INDEX=1 LWS_GROUP_SIZE=2", "!78 LeaderWorkerSet (LWS_WORKER_INDEX is set)"},
-        {"AWS_BATCH_JOB_NODE_INDEX=1", "!78 AWS Batch (AWS_BATCH_JOB_NODE_INDEX is set)"},
-        {"SM_HOSTS=[]", "!78 SageMaker (SM_HOSTS is set)"},
-        {"TORCHX_RANK0_HOST=a", "!78 torchx (TORCHX_RANK0_HOST is set)"},
-        {"SLURM_PROCID=1 SLURM_NODEID=1", "!78 Slurm (SLURM_PROCID is set)"},
-        {"OMPI_COMM_WORLD_RANK=1", "!78 Open MPI (OMPI_COMM_WORLD_RANK is set)"},
-        {"PMI_RANK=1", "!78 PMI (PMI_RANK is set)"},
-        {"MV2_COMM_WORLD_RANK=1", "!78 MVAPICH (MV2_COMM_WORLD_RANK is set)"},
-        {"VC_TASK_INDEX=1 RANK=1 WORLD_SIZE=2", "!78 Volcano (VC_TASK_INDEX is set)"},
-        {"VK_TASK_INDEX=1", "!78 Volcano (VK_TASK_INDEX is set)"},
-    };
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        check_placed(rows[i].env, "", 4, rows[i].want);
-        check_placed(rows[i].env, "--nnodes 2", 4, rows[i].want);
-        tap_has_str(placed(rows[i].env, "", 4), "state --nnodes N and --node-rank N");
-        check_placed(rows[i].env, "--nnodes 1", 4, "1/0 none");
-        check_placed(rows[i].env, "--nnodes 2 --node-rank 1", 4, "2/1 none");
-    }
-    check_placed("VC_TASK_INDEX=1 RANK=1 WORLD_SIZE=2", "--rank-means node", 4,
-                 "2/1 RANK and WORLD_SIZE");
-    check_placed("SLURM_PROCID=0 PET_NNODES=2 PET_NODE_RANK=1", "", 4, "2/1 PET_*");
 }
 
 TEST(a_shared_file_must_not_contradict_the_pod)

@@ -201,6 +201,111 @@ TEST(devices_of_a_rank)
     check_devices("CUDA_VISIBLE_DEVICES=-1", "--nproc-per-node 2 x", "1 1 -1 -  shared");
 }
 
+#define TASK                                                                                   \
+    "SLURM_STEP_ID=0 SLURM_NTASKS=4 SLURM_NNODES=2 SLURM_TASKS_PER_NODE=2(x2) SLURM_PROCID=3 " \
+    "SLURM_NODEID=1 SLURM_LOCALID=1 SLURM_NODELIST=a,b "
+
+TEST(one_of_many_processes_has_its_gaps_filled)
+{
+    static const char *const want[][2] = {
+        {"RANK", "3"},
+        {"LOCAL_RANK", "1"},
+        {"WORLD_SIZE", "4"},
+        {"LOCAL_WORLD_SIZE", "2"},
+        {"GROUP_RANK", "1"},
+        {"GROUP_WORLD_SIZE", "2"},
+        {"ROLE_RANK", "3"},
+        {"CROSS_SIZE", "2"},
+        {"MASTER_ADDR", "a"},
+        {"MASTER_PORT", "29511"},
+        {"TORCHELASTIC_RUN_ID", NULL},
+        {"OMP_NUM_THREADS", "4"},
+        {"SLURM_PROCID", "3"},
+        {"RANKINIT_THIS_RANK", "3"},
+        {"RANKINIT_THIS_LOCAL_RANK", "1"},
+        {"RANKINIT_THIS_NODE_RANK", "1"},
+    };
+    struct fixture f = fixture_new();
+    struct strvec env = built(&f, TASK, "x.py", 0);
+
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+        tap_eq_str(get(&env, want[i][0]), want[i][1]);
+    strvec_release(&env);
+    fixture_free(&f);
+}
+
+TEST(one_of_many_processes_keeps_what_is_there)
+{
+    static const char *const there[][2] = {
+        {"RANK", "3"},
+        {"WORLD_SIZE", "4"},
+        {"LOCAL_RANK", "7"},
+        {"NODE_RANK", "8"},
+        {"MASTER_ADDR", "m"},
+        {"MASTER_PORT", "29511"},
+        {"PMI_RANK", "3"},
+        {"PMI_FD", "5"},
+        {"TORCHELASTIC_ERROR_FILE", "/e"},
+        {"OMP_NUM_THREADS", "9"},
+        {"RANKINIT_GRACE", "3s"},
+    };
+    struct fixture f = fixture_new();
+    char room[1024];
+    struct buf text = BUF_OVER(room);
+    struct strvec env;
+
+    buf_adds(&text, TASK "RANKINIT_THIS_READY_FILE=/r");
+    for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++)
+        buf_addf(&text, " %s=%s", there[i][0], there[i][1]);
+    env = built(&f, room, "x.py", 0);
+    for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++)
+        tap_eq_str(get(&env, there[i][0]), there[i][1]);
+    strvec_release(&env);
+    fixture_free(&f);
+}
+
+TEST(what_one_of_many_processes_cannot_know_stays_unset)
+{
+    static const char *const unset[] = {"LOCAL_RANK",  "LOCAL_WORLD_SIZE", "GROUP_RANK",
+                                        "MASTER_ADDR", "MASTER_PORT",      "TORCHELASTIC_RUN_ID"};
+    struct fixture f = fixture_new();
+    struct strvec env = built(&f, "PMI_RANK=1 PMI_SIZE=2", "x.py", 0);
+
+    tap_eq_str(get(&env, "RANK"), "1");
+    tap_eq_str(get(&env, "RANKINIT_THIS_NODE_RANK"), NULL);
+    tap_ok(fixture_noticed(&f, "nothing says which of the processes on its node rank 1 is"));
+    for (size_t i = 0; i < sizeof(unset) / sizeof(unset[0]); i++)
+        tap_eq_str(get(&env, unset[i]), NULL);
+    tap_ok(fixture_noticed(&f, "nothing says where rank 0 of these 2 processes listens"));
+    strvec_release(&env);
+    fixture_free(&f);
+}
+
+TEST(devices_of_one_of_many_processes)
+{
+    struct fixture f = fixture_new();
+
+    fixture_gpus(&f, 4);
+    tap_eq_int(fixture_plan(&f, TASK, "x.py"), 0);
+    tap_eq_int(f.plan.job.nproc, 1);
+    tap_eq_int(f.plan.notices.count, 1);
+    tap_ok(fixture_noticed(&f, "devices shared: rank 3: device 1"));
+    fixture_again(&f);
+    fixture_gpus(&f, 1);
+    tap_eq_int(fixture_plan(&f, TASK, "x.py"), 0);
+    tap_ok(fixture_noticed(&f, "one device is visible here, and LOCAL_RANK is 1"));
+    fixture_again(&f);
+    fixture_gpus(&f, 1);
+    tap_eq_int(fixture_plan(&f, TASK, "--device-mode isolated x.py"), 0);
+    tap_eq_int(f.plan.notices.count, 1);
+    tap_ok(fixture_noticed(&f, "devices isolated: rank 3: device 0"));
+    fixture_again(&f);
+    fixture_gpus(&f, 4);
+    tap_eq_int(fixture_plan(&f, TASK, "--device-mode isolated x.py"), -1);
+    tap_has_str(f.err.message, "4 devices are visible");
+    fixture_free(&f);
+}
+
 TEST(init_mode_gets_what_the_plan_has)
 {
     struct fixture f = fixture_new();
@@ -245,6 +350,30 @@ TEST(argument_lists)
     tap_eq_str(fixture_join(&argv), "sh -c true");
     strvec_release(&argv);
     fixture_free(&f);
+}
+
+static void check_words(const char *line, int local_rank, const char *want)
+{
+    struct fixture f = fixture_new();
+    struct strvec argv = STRVEC_INIT;
+
+    tap_eq_int(fixture_plan(&f, "", line), 0);
+    rankenv_argv(&f.plan, local_rank, &argv);
+    tap_eq_str(fixture_join(&argv), want);
+    strvec_release(&argv);
+    fixture_free(&f);
+}
+
+TEST(the_macro_local_rank)
+{
+    check_words("--nproc-per-node 12 train.py --cache=/c/${local_rank}/${local_rank} $local_rank",
+                11, "python -u train.py --cache=/c/11/11 $local_rank");
+    check_words("--nproc-per-node 2 -m pkg.${local_rank}", 1, "python -u -m pkg.1");
+    check_words("--nproc-per-node 2 --no-python sh ${local_rank} ${rank} ${local_rank", 1,
+                "sh 1 ${rank} ${local_rank");
+    check_words("--nproc-per-node 2 --device-mode none --local-rank-arg x.py ${local_rank}", 1,
+                "python -u x.py --local-rank=1 1");
+    check_words("sh ${local_rank}", 0, "sh ${local_rank}");
 }
 
 TAP_MAIN()

@@ -47,7 +47,16 @@ enum rank_class {
     CLASS_FROM_OUTSIDE /* killed by a signal that was not ours, without an OOM */
 };
 
+/* A signal that somebody sent to rankinit and rankinit passed on. */
+struct outcome_passed {
+    int signal; /* as passed on; 0: none yet */
+    pid_t pid;  /* of the sender; 0: outside our PID namespace, or the kernel */
+    uid_t uid;
+    int sender_rank; /* local; -1: no rank of ours */
+};
+
 struct outcome_rank {
+    struct outcome_passed passed; /* the last one before its end */
     enum rank_state state;
     pid_t pid;
     int wait_status;
@@ -151,6 +160,7 @@ void outcome_note_ended(struct outcome *outcome, int local_rank, int wait_status
  */
 void outcome_note_oom_kills(struct outcome *outcome, uint64_t kills, int64_t now_ns);
 void outcome_note_signalled(struct outcome *outcome, int local_rank, int signal, int64_t now_ns);
+void outcome_note_passed(struct outcome *outcome, const struct outcome_passed *passed);
 void outcome_note_stop(struct outcome *outcome, const struct outcome_stop *stop);
 
 /* True if this rank has ended or could not start, and not with 0. */

@@ -92,6 +92,20 @@ static void add_size(int64_t bytes, struct buf *out)
     buf_addf(out, "%" PRId64 " MiB", (bytes + (1 << 20) - 1) >> 20);
 }
 
+/* A signal that rankinit was sent and only passed on: whose it was. */
+static void add_passed(const struct outcome_passed *passed, const struct plan *plan,
+                       struct buf *out)
+{
+    buf_adds(out, ", which rankinit was sent ");
+    if (passed->sender_rank >= 0)
+        buf_addf(out, "by rank %d", plan->job.first_rank + passed->sender_rank);
+    else if (passed->pid > 0)
+        buf_addf(out, "by pid %d (uid %u)", (int)passed->pid, passed->uid);
+    else
+        buf_adds(out, "from outside");
+    buf_adds(out, " and passed on");
+}
+
 /* A SIGKILL that was not ours is the kernel's when its counter moved; else somebody's. */
 static void add_kill_origin(const struct outcome *outcome, const struct plan *plan,
                             const struct outcome_rank *rank, struct buf *out)
@@ -107,6 +121,8 @@ static void add_kill_origin(const struct outcome *outcome, const struct plan *pl
             add_size(outcome->memory_peak_bytes, out);
         }
         buf_addc(out, ')');
+    } else if (rank->passed.signal == WTERMSIG(rank->wait_status)) {
+        add_passed(&rank->passed, plan, out);
     } else if (outcome_rank_killed_from_outside(rank)) {
         buf_adds(out, " from outside");
         if (WTERMSIG(rank->wait_status) == SIGKILL)

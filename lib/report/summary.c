@@ -306,12 +306,12 @@ static void put_counts(struct writer *writer, struct json *root)
     put_stop(writer, root);
 }
 
-/* What to do about it, and what remains after the last SIGKILL: nobody can look at it any more. */
+/* What remains after the last SIGKILL, as nobody can look at it any more; and what to do about it. */
 static void put_hints(struct writer *writer, struct json *root)
 {
     const struct outcome *outcome = writer->summary->outcome;
-    int hints = writer->hints->count;
-    int count = hints + outcome->unreaped_count;
+    int left = outcome->unreaped_count;
+    int count = left + writer->hints->count;
     struct json *list;
 
     note_cut(writer, SHRINK_HINTS, outcome->unreaped_more == 0);
@@ -326,9 +326,9 @@ static void put_hints(struct writer *writer, struct json *root)
         char room[HINT_MAX];
         struct buf text = BUF_OVER(room);
 
-        if (i >= hints)
-            sentence_unreaped(&outcome->unreaped[i - hints], writer->summary->plan, &text);
-        json_add_text(list, i < hints ? writer->hints->texts[i] : text.data);
+        if (i < left)
+            sentence_unreaped(&outcome->unreaped[i], writer->summary->plan, &text);
+        json_add_text(list, i < left ? text.data : writer->hints->texts[i - left]);
     }
     json_put(root, "hints", list);
 }

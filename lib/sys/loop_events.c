@@ -107,6 +107,11 @@ static void handle_signal(struct loop *loop, const struct signalfd_siginfo *info
     log_signal(loop, info, send);
     if (!send)
         return;
+    outcome_note_passed(&loop->outcome, &(struct outcome_passed){.signal = send,
+                                                                 .pid = (pid_t)info->ssi_pid,
+                                                                 .uid = info->ssi_uid,
+                                                                 .sender_rank = rank_of_pid(
+                                                                     loop, (pid_t)info->ssi_pid)});
     loop_signal_leaders(loop, send, loop->plan->stop.group);
     if (loop->plan->stop.stops[signal] || loop->plan->stop.stops[send]) {
         if (loop->plan->stop.group)

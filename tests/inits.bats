@@ -660,7 +660,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' "${command[@]}" true
     chmod 0755 "$T"
     for log in "$T/missing/log" "$T/readonly" "$T/folder"; do
         run --separate-stderr setpriv --reuid 4242 --regid 4242 --clear-groups \
-            "$RANKINIT" --termination-log "$log" --nproc-per-node 1 "$PAYLOAD" exit 6
+            /proc/self/fd/9 --termination-log "$log" --nproc-per-node 1 sh -c "exit 6" 9<"$RANKINIT"
         assert_eq "$status" 6
         assert_has "$stderr" "termination log $log"
         assert_schema <(tail -n 1 <<<"$stderr") # on stderr it is told all the same

@@ -39,12 +39,6 @@ traced() {
     TRACED=(strace -DDD -f -qq "${options[@]}" "$@")
 }
 
-# start_traced ARG...: starts what traced has made, with ARG...
-start_traced() {
-    local RANKINIT=${TRACED[0]}
-    start "${TRACED[@]:1}" "$@"
-}
-
 # Children of a process, and its resident size in KiB.
 children_of() { wc -w <"/proc/$1/task/$1/children"; }
 rss_of() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
@@ -202,7 +196,7 @@ which 1 thread lives on, state D in __refrigerator: the kernel or a driver holds
     quick_spec
     traced -s 3000 -e trace=pwrite64 -o "$T/trace" -- "$RANKINIT"
     touch "$T/log"
-    start_traced --spec "$T/spec.yaml" --nproc-per-node 2 --summary "$T/s.json" \
+    start_program "${TRACED[@]}" --spec "$T/spec.yaml" --nproc-per-node 2 --summary "$T/s.json" \
         --termination-log "$T/log" "$PAYLOAD" hold "$T/ready"
     wait_lines "$T/ready" 2
     read -r pid <"$T/ready"
@@ -467,7 +461,7 @@ PYTHON
             else
                 traced -o "$T/trace" -e trace=setpgid -e inject=setpgid:delay_enter=700000 -- "$RANKINIT"
             fi
-            start_traced --nproc-per-node 1 --grace 1h --stop-scope $scope "$PAYLOAD" hold "$T/ready"
+            start_program "${TRACED[@]}" --nproc-per-node 1 --grace 1h --stop-scope $scope "$PAYLOAD" hold "$T/ready"
             pid=$RUN_PID
             [ $mode = ordinary ] || pid=$(own_child "$RUN_PID")
             own_child "$pid" # forked, and on its way to setpgid
@@ -576,8 +570,7 @@ PYTHON
 }
 
 @test "openSUSE/catatonit#12, #14: a pipe meant for the program ends when the program closes it" {
-    local mode reader INIT=$RANKINIT
-    export INIT
+    local mode reader before
     mkfifo "$T/pipe"
     for mode in ordinary pid1; do
         rm -f "$T/ready"
@@ -585,7 +578,9 @@ PYTHON
         reader=$!
         STARTED+=("$reader")
         # The shell opens the pipe and becomes rankinit, so that nobody else holds it.
-        RANKINIT="sh" start_as $mode -c 'exec 7>"$0/pipe"; exec "$INIT" sh -c "
+        before=()
+        [ $mode = ordinary ] || before=("${PID1[@]}")
+        start_program "${before[@]}" sh -c 'exec 7>"$0/pipe"; exec "$RANKINIT" sh -c "
             echo words >&7; exec 7>&-; exec \"\$PAYLOAD\" hold \"\$0/ready\"" "$0"' "$T"
         finish "$reader" # it has seen the end, and rankinit lives
         wait_for "$T/ready"
@@ -665,7 +660,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' "${command[@]}" true
     chmod 0755 "$T"
     for log in "$T/missing/log" "$T/readonly" "$T/folder"; do
         run --separate-stderr setpriv --reuid 4242 --regid 4242 --clear-groups \
-            "$RANKINIT" --termination-log "$log" --nproc-per-node 1 "$PAYLOAD" exit 6
+            /proc/self/fd/9 --termination-log "$log" --nproc-per-node 1 sh -c "exit 6" 9<"$RANKINIT"
         assert_eq "$status" 6
         assert_has "$stderr" "termination log $log"
         assert_schema <(tail -n 1 <<<"$stderr") # on stderr it is told all the same

@@ -34,19 +34,18 @@ run_pid1() {
 
 # start ARG...: rankinit ARG... in the background, not as PID 1; output in $T/out and $T/err.
 # Sets RUN_PID, which is rankinit itself.
-start() {
-    "$RANKINIT" "$@" >"$T/out" 2>"$T/err" </dev/null 3>&- &
+start() { start_program "$RANKINIT" "$@"; }
+
+# start_program COMMAND...: the same for a command that becomes rankinit.
+start_program() {
+    "$@" >"$T/out" 2>"$T/err" </dev/null 3>&- &
     RUN_PID=$!
     STARTED+=("$RUN_PID")
 }
 
 # start_pid1 ARG...: the same as PID 1. RUN_PID is unshare, whose exit status is rankinit's;
 # pid1 prints the pid of rankinit as seen from here (ask only after it has shown a sign of life).
-start_pid1() {
-    "${PID1[@]}" "$RANKINIT" "$@" >"$T/out" 2>"$T/err" </dev/null 3>&- &
-    RUN_PID=$!
-    STARTED+=("$RUN_PID")
-}
+start_pid1() { start_program "${PID1[@]}" "$RANKINIT" "$@"; }
 
 pid1() {
     local pid

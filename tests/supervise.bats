@@ -243,8 +243,8 @@ os.execv(sys.argv[1], sys.argv[1:])' "$RANKINIT" "$PAYLOAD" exit 7
 @test "fork refused is 71 with the reason" {
     # By descriptor: another user may not be allowed to walk to where the program lies.
     # (A leak check would need one more process than there may be.)
-    run setpriv --reuid 4242 --regid 4242 --clear-groups \
-        env ASAN_OPTIONS=detect_leaks=0 bash -c 'ulimit -u 1; exec /proc/self/fd/9 --nproc-per-node 2 true' 9<"$RANKINIT"
+    run timeout 20 setpriv --reuid 4242 --regid 4242 --clear-groups env ASAN_OPTIONS=detect_leaks=0 \
+        bash -c 'ulimit -u 1; exec /proc/self/fd/9 --fail-grace 1h --nproc-per-node 2 true' 9<"$RANKINIT"
     assert_eq "$status" 71
     assert_has "$output" "cannot start a process"
 }

@@ -41,6 +41,19 @@ on_pty() { run "$ROOT/tests/pty" "$@"; }
     assert_eq "$status" 6
 }
 
+@test "init mode, also as PID 1: a REPL's Ctrl-C is its own affair, however often" {
+    local command
+    for command in "" "${PID1[*]}"; do
+        # shellcheck disable=SC2086 # several words
+        on_pty expect='>>> ' send='import time; print(6*7); time.sleep(100)\n' \
+            expect=42 send='\x03' expect=KeyboardInterrupt expect='>>> ' \
+            send='print(5*7); time.sleep(100)\n' \
+            expect=35 send='\x03' expect=KeyboardInterrupt expect='>>> ' send='exit(6)\n' \
+            -- $command "$RANKINIT" /usr/bin/python3 -q
+        assert_eq "$status" 6
+    done
+}
+
 @test "several ranks: Ctrl-C stops all, none can hang on reading the terminal" {
     on_pty expect=ready expect=ready send='\x03' \
         -- "$RANKINIT" --nproc-per-node 2 sh -c 'read -r line; echo "ready"; exec "$PAYLOAD" hold'

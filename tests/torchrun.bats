@@ -205,10 +205,10 @@ made() {
     run -127 ./torchrun --nproc-per-node 2 --no-python ./no-such-program
     assert_has "$output" "./no-such-program: No such file or directory"
     touch file
-    run ./torchrun --log-dir file --no-python sh -c 'echo started'
+    run ./torchrun --log-dir file --no-python sh -c 'echo a rank runs'
     assert_eq "$status" 78
     assert_has "$output" "file"
-    assert_lacks "$output" started
+    assert_lacks "$output" "a rank runs"
     PATH=/nowhere PYTHON_EXEC='' run -127 ./torchrun touch.py
     assert_has "$output" "touch.py needs Python"
 }

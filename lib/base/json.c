@@ -263,7 +263,7 @@ static json_t *load_or_escape(const char *bytes, size_t len, json_error_t *error
 static json_t *load(const char *bytes, size_t len, struct err *err)
 {
     struct json_arena before = *current;
-    json_error_t error;
+    json_error_t error = {.line = 0};
     json_t *root;
 
     current->failed = false;

@@ -64,6 +64,13 @@ static int wait_ms(const struct loop *loop)
     return left > 3600000000000LL ? 3600000 : (int)((left + 999999) / 1000000);
 }
 
+static void end_if_empty(struct loop *loop, int64_t now)
+{
+    if ((loop->fsm.state == FSM_SWEEPING || loop->fsm.state == FSM_REAPING) &&
+        descendants_none(&loop->descendants))
+        loop_step(loop, FSM_EMPTY, -1, now);
+}
+
 /*
  * One wake-up: signals and output first, then the dead. What arrives together is noted with one
  * time: the order in which the kernel hands it over is not the order in which it happened.
@@ -88,9 +95,7 @@ static void wait_once(struct loop *loop)
     }
     while (fsm_deadline(&loop->fsm) <= now)
         loop_step(loop, FSM_DEADLINE, -1, now);
-    if ((loop->fsm.state == FSM_SWEEPING || loop->fsm.state == FSM_REAPING) &&
-        descendants_none(&loop->descendants))
-        loop_step(loop, FSM_EMPTY, -1, now);
+    end_if_empty(loop, now);
 }
 
 static void note_left(void *context, const struct descendant *process)
@@ -129,6 +134,8 @@ int loop_run(struct loop *loop)
     struct verdict verdict;
 
     loop_step(loop, FSM_GO, -1, loop_now(loop));
+    /* When not one rank could be started, nobody's end will ever wake us. */
+    end_if_empty(loop, loop_now(loop));
     while (loop->fsm.state != FSM_DONE)
         wait_once(loop);
     loop->outcome.now_ns = loop_now(loop);

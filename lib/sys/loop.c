@@ -16,7 +16,6 @@
 #include "sys/sigset.h"
 
 #define EVENTS_AT_ONCE 64
-#define ERROR_FILE_MAX 65536
 #define FLUSH_NS       1000000000LL /* how long the end waits for a reader that does not read */
 
 int64_t loop_now(const struct loop *loop)

@@ -16,7 +16,6 @@
 #include "sys/spawn.h"
 #include "sys/terminal.h"
 
-#define ERROR_FILE_MAX  65536
 #define SIGNALS_AT_ONCE 128 /* more than there are ordinary ones */
 #define STOP_AGAIN_NS   1000000000LL
 

@@ -6,6 +6,8 @@
 
 #include "sys/loop.h"
 
+#define ERROR_FILE_MAX 65536 /* what is read of one; the size of loop->error_text */
+
 /* Now, in nanoseconds since our start. */
 int64_t loop_now(const struct loop *loop);
 

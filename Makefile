@@ -1,16 +1,17 @@
 # rankinit: one non-recursive Makefile. `make help` lists its targets and variables.
 # A new source file is a choice of layer: put its name into one of the lists below.
 
-BASE   := err exitcode buf strvec scan signame json log
-MODEL  := option_rows option_names option_values options settings spec spec_check program platform \
-          platform_rows platform_slurm platform_cloud platform_kube platform_place platform_check \
-          devices devices_find cpus plan plan_program plan_shape plan_master \
-          plan_output plan_stop rankenv span patterns finding traceback error_file evidence fsm \
-          outcome judge sentence
-REPORT := field groups shrink summary page
-SYS    := source file numbered facts facts_devices facts_cgroup inherit sigset terminal prepare spawn reap \
-          descendants console relay relay_prefix relay_read relay_write rendezvous deliver publish \
-          loop loop_actions loop_events
+BASE   := err exitcode buf strvec scan signame json log secret
+MODEL  := option_rows option_names option_values options settings spec spec_keys spec_check \
+          program platform platform_rows platform_slurm platform_cloud platform_kube \
+          platform_place platform_check devices devices_find cpus plan plan_program plan_ranks \
+          plan_shape plan_master plan_rdzv plan_output plan_stop rankenv span patterns finding \
+          traceback error_file evidence fsm outcome judge sentence exit_policy
+REPORT := field groups shrink summary page columns view plan_view plan_view_json plan_view_text \
+          hints
+SYS    := source file numbered facts facts_devices facts_cgroup inherit sigset terminal prepare \
+          spawn reap descendants console relay relay_prefix relay_read relay_write rendezvous \
+          deliver publish loop loop_actions loop_events inputs
 CMD    := main
 
 # Third-party libraries, dependants first. Each has one home: see tests/check-layers.

@@ -214,7 +214,40 @@ NoNewPrivs:	1"
     assert_json "$T/log" .root_cause.rank 1
     assert_json "$T/log" .root_cause.signal SIGKILL
     assert_json "$T/log" .reason oom_killed
+    assert_json "$T/log" .root_cause.kind oom_counter
+    assert_json "$T/log" '.resources | [.oom_kills, .memory_limit_bytes] | @csv' 1,100663296
+    assert_json "$T/log" '.resources.memory_peak_bytes > 90000000' true
+    assert_has "$(json_get "$T/log" .message)" 'out of memory, limit 96 MiB, peak 9'
+    assert_has "$(json_get "$T/log" '.hints[0]')" 'certainly this rank; raise the memory limit'
     assert_eq "$(docker inspect --format '{{.State.OOMKilled}}' "$BOX")" true
+}
+
+# A rank whose worker process needs more memory than there is, and then ends with this code.
+worker='/usr/bin/python3 -c "bytearray(400 << 20)"; echo "worker: $?"; exit '
+
+@test "memory limit: a rank whose worker the kernel kills fails with its own code, and a hint" {
+    box --memory 96m -- --nproc-per-node 1 sh -c "$worker 3"
+    box_end
+    assert_eq "$status" 3
+    assert_eq "$(cat "$T/out")" "worker: 137"
+    assert_json "$T/log" .reason rank_exited
+    assert_json "$T/log" .resources.oom_kills 1
+    assert_has "$(json_get "$T/log" '.hints[0]')" 'likely a worker process of a rank'
+}
+
+@test "memory limit: a killed worker beside success is a hint, or with --oom fail a failure" {
+    box --memory 96m -- --nproc-per-node 1 sh -c "$worker 0"
+    box_end
+    assert_eq "$status" 0
+    assert_json "$T/log" .verdict succeeded
+    assert_has "$(json_get "$T/log" '.hints[0]')" 'though all ranks ended with 0'
+    assert_has "$(cat "$T/err")" 'hint: the kernel killed 1 process'
+    box --memory 96m -- --oom fail --nproc-per-node 1 sh -c "$worker 0"
+    box_end
+    assert_eq "$status" 137
+    assert_json "$T/log" .verdict failed
+    assert_json "$T/log" .reason oom_killed
+    assert_json "$T/log" .exit_origin rankinit
 }
 
 # until_children COUNT: until PID 1 of the container has that many, dead ones included.

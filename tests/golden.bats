@@ -24,3 +24,18 @@ setup() { golden_setup; }
     TREE=gpus node host -- --device-mode isolated --master-port 29511
     expect isolated
 }
+
+@test "a spec's ranks: some have their own devices, environment and program" {
+    ln -s "$PAYLOAD" "$T/other.py"
+    cat >"$T/spec.yaml" <<EOF
+apiVersion: rankinit/v1
+env: [{name: NCCL_DEBUG, value: WARN}, {name: HOME, unset: true}]
+ranks:
+  - {local: "0", devices: "1", env: [{name: ROLE, value: leader}]}
+  - {local: "0-1", env: [{name: NCCL_DEBUG, unset: true}]}
+  - {local: "2", command: [$T/other.py, args, "\${local_rank} is another program"]}
+EOF
+    touch "$T/gpus/dev/nvidia6"
+    TREE=gpus node host -- --nproc-per-node 3 --master-port 29511 --spec "$T/spec.yaml"
+    expect exceptions
+}

@@ -117,7 +117,7 @@ assert_json() {
     }
 }
 
-# assert_schema FILE...: each is a summary document as lib/report/summary.schema.json says.
+# assert_schema FILE...: each is a document as its schema of lib/report/*.schema.json says.
 assert_schema() { "$PYTHON" "$ROOT/tests/validate" "$@"; }
 
 assert_eq() {

@@ -194,7 +194,7 @@ load lib
     local scope
     for scope in leader group; do
         rm -f "$T"/*
-        start --nproc-per-node 1 --stop-scope $scope sh -c '"$PAYLOAD" trap "$0/worker" 0 0 TERM USR1 >"$0/worker.out" &
+        start --nproc-per-node 1 --grace 3s --stop-scope $scope sh -c '"$PAYLOAD" trap "$0/worker" 0 0 TERM USR1 >"$0/worker.out" &
             exec "$PAYLOAD" trap "$0/leader" 2 0 TERM USR1' "$T"
         wait_for "$T/worker"
         wait_for "$T/leader"
@@ -241,7 +241,10 @@ os.execv(sys.argv[1], sys.argv[1:])' "$RANKINIT" "$PAYLOAD" exit 7
 }
 
 @test "fork refused is 71 with the reason" {
-    run setpriv --reuid 4242 --regid 4242 --clear-groups bash -c 'ulimit -u 1; exec "$0" --nproc-per-node 2 true' "$RANKINIT"
+    # By descriptor: another user may not be allowed to walk to where the program lies.
+    # (A leak check would need one more process than there may be.)
+    run setpriv --reuid 4242 --regid 4242 --clear-groups \
+        env ASAN_OPTIONS=detect_leaks=0 bash -c 'ulimit -u 1; exec /proc/self/fd/9 --nproc-per-node 2 true' 9<"$RANKINIT"
     assert_eq "$status" 71
     assert_has "$output" "cannot start a process"
 }
@@ -281,4 +284,37 @@ os.execv(sys.argv[1], sys.argv[1:])' "$RANKINIT" "$PAYLOAD" exit 7
     kill -TERM "$RUN_PID"
     finish
     assert_eq "$status" 143
+}
+
+@test "ranks that flood real-time signals do not hold up deadlines" {
+    cat >"$T/flood.py" <<'EOF'
+import os, signal, sys
+signal.signal(34, signal.SIG_IGN)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("up", flush=True)
+open(sys.argv[1]).close()  # a fifo: all are up
+os.kill(os.getppid(), 34)
+print("flooding", flush=True)
+while True:
+    try:
+        os.kill(os.getppid(), 34)
+    except BlockingIOError:
+        pass
+EOF
+    mkfifo "$T/go"
+    start --nproc-per-node 3 --grace 500ms /usr/bin/python3 "$T/flood.py" "$T/go"
+    wait_lines "$T/out" 3
+    exec 8>"$T/go"
+    exec 8>&-
+    wait_line "$T/out" flooding
+    kill -TERM "$RUN_PID"
+    finish # which has a deadline itself; the flood has none
+    assert_eq "$status" 143
+}
+
+@test "a spec that is a silent pipe, an empty PROGRAM: told, not waited for or tried" {
+    mkfifo "$T/fifo"
+    run timeout 15 "$RANKINIT" --spec "$T/fifo" true
+    assert_eq "$status" 78
+    run -127 "$RANKINIT" ""
 }

@@ -47,13 +47,14 @@ small() {
 }
 
 @test "an echo of a lost peer yields to the real failure, though it died first" {
-    mkfifo "$T/go"
     run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" sh -c '
         if [ $RANK = 0 ]; then
+            echo $$ >"$0/pid0"
             echo "RuntimeError: [pair.cc:534] Connection closed by peer [127.0.0.1]:1" >&2
             exit 1
         fi
-        while kill -0 $(cat "$0/pid0" 2>/dev/null) 2>/dev/null; do :; done
+        while [ ! -s "$0/pid0" ]; do :; done
+        while kill -0 $(cat "$0/pid0") 2>/dev/null; do :; done
         '"$RAISE" "$T"
     assert_eq "$status" 1
     assert_json "$T/s.json" .root_cause.rank 1
@@ -204,4 +205,94 @@ EOF
 @test "secrets in the environment never reach a document" {
     run env MY_TOKEN=hunter2 DB_PASSWORD=hunter2 "$RANKINIT" --nproc-per-node 1 --summary "$T/s.json" false
     assert_lacks "$(cat "$T/s.json")" hunter2
+}
+
+@test "error files of any size and shape are survived, and large ones are read" {
+    local size
+    for size in 4000 20000 40000 60000 100000; do
+        /usr/bin/python3 -c 'import json, sys; json.dump({"message": {"message": "MyError: " + "x" * int(sys.argv[1]),
+            "extraInfo": {"py_callstack": "Traceback (most recent call last):\nMyError: x"}}}, sys.stdout)' $size >"$T/e.json"
+        run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" sh -c '[ $RANK = 0 ] && exec sleep 30
+            cat "$0" >$TORCHELASTIC_ERROR_FILE; exit 9' "$T/e.json"
+        assert_eq "$size $status" "$size 9"
+        assert_schema "$T/s.json"
+        [ $size = 100000 ] || assert_json "$T/s.json" .root_cause.error.type MyError
+    done
+    for size in 100 60000; do
+        printf '[%.0s' $(seq $size) >"$T/e.json"
+        run "$RANKINIT" --nproc-per-node 1 sh -c 'cat "$0" >$TORCHELASTIC_ERROR_FILE; exit 9' "$T/e.json"
+        assert_eq "$size $status" "$size 9"
+    done
+}
+
+@test "a file size limit is ours to bear: ranks get no SIGXFSZ and the verdict is theirs" {
+    run bash -c 'ulimit -f 0; exec "$RANKINIT" --nproc-per-node 2 --termination-log "$0/log" --summary "$0/s" sh -c "exit 4"' "$T"
+    assert_eq "$status" 4
+}
+
+@test "what rankinit itself refuses has a document too, with its own reason" {
+    local port
+    /usr/bin/python3 -c 'import signal, socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True); signal.pause()' \
+        >"$T/port" 3>&- &
+    STARTED+=($!)
+    wait_for "$T/port"
+    port=$(cat "$T/port")
+    refused() { # CODE REASON ARG...
+        local code=$1 reason=$2
+        shift 2
+        rm -f "$T/log" "$T/s.json"
+        touch "$T/log"
+        run --separate-stderr "$RANKINIT" --termination-log "$T/log" --summary "$T/s.json" "$@"
+        assert_eq "$reason $status" "$reason $code"
+        small "$T/log"
+        assert_schema "$T/s.json"
+        assert_json "$T/log" .verdict failed
+        assert_json "$T/log" .reason "$reason"
+        assert_json "$T/log" .exit_code "$code"
+        assert_json "$T/log" .exit_origin rankinit
+    }
+    refused 64 bad_usage --nproc-per-node 2
+    refused 78 bad_spec --nnodes 2 true
+    refused 69 device_shortage --nproc-per-node 2 --device-mode isolated true
+    refused 75 port_in_use --nproc-per-node 2 --master-port "$port" true
+    tail -n 1 <<<"$stderr" >"$T/line"
+    assert_schema "$T/line"
+}
+
+@test "the exit code is mapped last of all; whose it was stays true" {
+    run "$RANKINIT" --nproc-per-node 1 --exit-map 3:200,4:0 --summary "$T/s.json" sh -c 'exit 3'
+    assert_eq "$status" 200
+    assert_json "$T/s.json" .exit_code 200
+    assert_json "$T/s.json" .exit_origin rank
+    assert_json "$T/s.json" .root_cause.exit_code 3
+    assert_schema "$T/s.json"
+    run env RANKINIT_EXIT_MAP=4:0 "$RANKINIT" --nproc-per-node 1 --summary "$T/s.json" sh -c 'exit 4'
+    assert_eq "$status" 0
+    assert_json "$T/s.json" .verdict failed
+    assert_schema "$T/s.json"
+    run "$RANKINIT" --exit-map 78:9 --nproc-per-node 1 --spec /nowhere true
+    assert_eq "$status" 9
+    run "$RANKINIT" --exit-map 3 true
+    assert_eq "$status" 64
+}
+
+@test "kubeflow-v1: our codes that are worth another try are retried, a rank's own are not" {
+    mkdir -p "$T/sys/dev"
+    run "$RANKINIT" --exit-preset kubeflow-v1 --sysroot "$T/sys" --nproc-per-node gpu true
+    assert_eq "$status" 197
+    run "$RANKINIT" --exit-preset kubeflow-v1 --nproc-per-node 1 sh -c 'exit 69'
+    assert_eq "$status" 69
+}
+
+@test "--stop-exit rank: a stop returns what the ranks return" {
+    start --nproc-per-node 2 --stop-exit rank --summary "$T/s.json" sh -c '
+        trap "exit $((RANK * 6))" TERM; echo >>"$0/ready"; while :; do sleep 1 & wait $!; done' "$T"
+    wait_lines "$T/ready" 2
+    kill -TERM "$RUN_PID"
+    finish
+    assert_eq "$status" 6
+    assert_json "$T/s.json" .verdict stopped
+    assert_json "$T/s.json" .exit_origin rank
+    assert_schema "$T/s.json"
 }

@@ -1,7 +1,7 @@
 /*
  * rankinit, the story from top to bottom: block signals, read what is asked,
- * look at the machine once, resolve everything into one plan, prepare, run,
- * tell the verdict. Only this file prints errors and exits.
+ * look at the machine once, resolve everything into one plan (--plan prints it
+ * and stops), prepare, run, tell the verdict. Only this file prints errors and exits.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -15,11 +15,10 @@
 #include "base/log.h"
 #include "model/options.h"
 #include "model/plan.h"
-#include "model/settings.h"
-#include "model/spec.h"
-#include "sys/facts.h"
+#include "report/plan_view.h"
 #include "sys/file.h"
 #include "sys/inherit.h"
+#include "sys/inputs.h"
 #include "sys/loop.h"
 #include "sys/sigset.h"
 
@@ -41,96 +40,72 @@ static int print_version(void)
     return file_write_all(STDOUT_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* The spec: --spec or RANKINIT_SPEC, which may be the document itself; else the default, if there. */
-static int read_spec(struct settings *settings, const struct facts *facts, struct spec *ret,
-                     struct err *err)
+static int prepare_and_run(const struct plan *plan, const struct sigset_inherited *signals,
+                           struct err *err)
 {
-    const char *path = settings_text(settings, OPT_SPEC);
-    CLEANUP_FREE char *bytes = NULL;
-    size_t len;
+    CLEANUP(loop_release) struct loop loop;
 
-    if (!path && facts->default_spec)
-        path = SPEC_DEFAULT_PATH;
-    if (!path)
-        return 0;
-    if (path[0] == '{')
-        return spec_read(&(struct spec_source){path, strlen(path), "RANKINIT_SPEC"}, settings, ret,
-                         err);
-    if (file_read(path, SPEC_BYTES_MAX, &bytes, &len, err) < 0)
-        return err_wrap(err, "spec");
-    return spec_read(&(struct spec_source){bytes, len, path}, settings, ret, err);
-}
-
-/* Everything that is decided, from everything that is said and seen. */
-static int make_plan(const char *const *argv, const char *const *envp, struct plan *plan,
-                     struct err *err)
-{
-    CLEANUP(settings_release) struct settings settings;
-    CLEANUP(spec_release) struct spec spec = {.command = STRVEC_INIT};
-    CLEANUP(strvec_release) struct strvec notices = STRVEC_INIT;
-    struct facts facts;
-    const char *const *program;
-    const char *sysroot;
-    int verb;
-
-    settings_init(&settings);
-    verb = options_parse(argv, &settings, &program, err);
-    if (verb != OPTIONS_RUN)
-        return verb;
-    if (settings_read_twins(&settings, envp, &notices, err) < 0)
-        return -1;
-    sysroot = settings_text(&settings, OPT_SYSROOT);
-    facts_collect(sysroot ? sysroot : "", envp, true, &facts);
-    if (read_spec(&settings, &facts, &spec, err) < 0)
-        return -1;
-    if (plan_resolve(&(struct plan_inputs){.argv0 = argv[0],
-                                           .program = program,
-                                           .envp = envp,
-                                           .settings = &settings,
-                                           .spec = &spec,
-                                           .facts = &facts},
-                     plan, err) < 0)
-        return -1;
-    strvec_push_all(&plan->notices, strvec_texts(&notices));
-    return OPTIONS_RUN;
-}
-
-static int fail(const struct err *err)
-{
-    log_error("%s", err->message);
-    return exitcode_of_kind(err->kind);
+    return loop_init(&loop, plan, signals, err) < 0 ? -1 : loop_run(&loop);
 }
 
 static int run(const struct plan *plan, const struct sigset_inherited *signals)
 {
-    CLEANUP(loop_release) struct loop loop;
     struct err err = ERR_INIT;
+    int code;
 
     log_set_level(plan->log_level);
     for (size_t i = 0; i < plan->notices.count; i++)
         log_notice("%s", plan->notices.items[i]);
     if (plan->parent_death_signal)
         prctl(PR_SET_PDEATHSIG, plan->parent_death_signal, 0, 0, 0);
-    if (loop_init(&loop, plan, signals, &err) < 0)
-        return fail(&err);
-    return loop_run(&loop);
+    code = prepare_and_run(plan, signals, &err);
+    return code < 0 ? publish_refusal(plan, &err) : code;
+}
+
+/* --plan: shows what run would do, and where it comes from. */
+static int print_plan(const struct plan *plan, const struct inputs *inputs)
+{
+    const struct plan_view view = {plan, &inputs->settings, inputs->plan.envp};
+    int format = settings_word(&inputs->settings, OPT_PLAN);
+    size_t len;
+    CLEANUP_FREE char *text = plan_view_render(&view, (enum plan_view_format)format, &len);
+
+    if (!text)
+        return exitcode_of_kind(ERR_SYSTEM);
+    return file_write_all(STDOUT_FILENO, text, len) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* Everything that is decided, from everything that is said and seen; -1: *plan is to be run. */
+static int decide(const char *const *argv, const char *const *envp, struct plan *plan)
+{
+    CLEANUP(inputs_release) struct inputs inputs;
+    struct err err = ERR_INIT;
+    int verb = inputs_read(&inputs, argv, envp, &err);
+
+    if (verb == OPTIONS_HELP)
+        return print_help();
+    if (verb == OPTIONS_VERSION)
+        return print_version();
+    if (verb < 0 || plan_resolve(&inputs.plan, plan, &err) < 0) {
+        CLEANUP(plan_release) struct plan refused;
+
+        plan_refused(&inputs.plan, &refused);
+        return publish_refusal(&refused, &err);
+    }
+    strvec_push_all(&plan->notices, strvec_texts(&inputs.notices));
+    return settings_text(&inputs.settings, OPT_PLAN) ? print_plan(plan, &inputs) : -1;
 }
 
 int main(int argc, char **argv, char **envp)
 {
     CLEANUP(plan_release) struct plan plan;
     struct sigset_inherited signals;
-    struct err err = ERR_INIT;
-    int verb;
+    int code;
 
     (void)argc;
     sigset_block(&signals);
     inherit_fill_stdio();
     memset(&plan, 0, sizeof(plan));
-    verb = make_plan((const char *const *)argv, (const char *const *)envp, &plan, &err);
-    if (verb == OPTIONS_HELP)
-        return print_help();
-    if (verb == OPTIONS_VERSION)
-        return print_version();
-    return verb < 0 ? fail(&err) : run(&plan, &signals);
+    code = decide((const char *const *)argv, (const char *const *)envp, &plan);
+    return code < 0 ? run(&plan, &signals) : code;
 }

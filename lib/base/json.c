@@ -2,6 +2,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@ static void *arena_alloc(size_t size)
         return NULL;
     if (rounded < size || rounded > current->size - current->used) {
         current->failed = true;
+        if (current->escape)
+            longjmp(*(jmp_buf *)current->escape, 1); /* NOLINT(cert-err52-cpp): see load */
         return NULL;
     }
     memory = current->base + current->used;
@@ -39,16 +42,17 @@ static void arena_free(void *memory)
     (void)memory;
 }
 
-void json_setup(struct json_arena *arena, void *memory, size_t size)
+void json_setup(struct json_arena *arena, void *memory, size_t size, size_t touched)
 {
     size_t skip = (ALIGNMENT - (uintptr_t)memory % ALIGNMENT) % ALIGNMENT;
 
-    memset(memory, 0, size);
+    memset(memory, 0, touched);
     skip = skip < size ? skip : size;
     arena->base = (unsigned char *)memory + skip;
     arena->size = (size - skip) & ~(size_t)(ALIGNMENT - 1);
     arena->used = 0;
     arena->failed = false;
+    arena->escape = NULL;
     json_set_alloc_funcs(arena_alloc, arena_free);
     /*
      * Unseeded, the library would open /dev/urandom. The address is random enough against made-up
@@ -237,6 +241,25 @@ static void fail_syntax(struct err *err, const json_error_t *error)
             room);
 }
 
+/*
+ * The library's reader crashes when it is refused memory in the middle of a token (jansson 2.14):
+ * so it never sees a refusal. The allocator jumps back here instead; all that the reader holds is
+ * in the arena, and nothing else is left behind.
+ */
+static json_t *load_or_escape(const char *bytes, size_t len, json_error_t *error)
+{
+    jmp_buf escape;
+    json_t *root = NULL;
+
+    current->escape = &escape;
+    if (setjmp(escape) == 0) { /* NOLINT(cert-err52-cpp) */
+        /* A \u0000 in somebody's message must not hide the rest of the document. */
+        root = json_loadb(bytes, len, JSON_ALLOW_NUL, error);
+    }
+    current->escape = NULL;
+    return current->failed ? NULL : root;
+}
+
 static json_t *load(const char *bytes, size_t len, struct err *err)
 {
     struct json_arena before = *current;
@@ -244,8 +267,7 @@ static json_t *load(const char *bytes, size_t len, struct err *err)
     json_t *root;
 
     current->failed = false;
-    /* A \u0000 in somebody's message must not hide the rest of the document. */
-    root = json_loadb(bytes, len, JSON_ALLOW_NUL, &error);
+    root = load_or_escape(bytes, len, &error);
     if (root) {
         current->failed = before.failed;
         return root;

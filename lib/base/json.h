@@ -27,11 +27,16 @@ struct json_arena {
     unsigned char *base; /* memory of the caller, aligned for any type */
     size_t size;
     size_t used;
-    bool failed; /* something did not fit since json_begin */
+    bool failed;  /* something did not fit since json_begin */
+    void *escape; /* while reading: the way out of the library when memory has run out */
 };
 
-/* Touches the arena's pages and seeds the library's hashing; once, before the first begin. */
-void json_setup(struct json_arena *arena, void *memory, size_t size);
+/*
+ * Makes an arena of size bytes at memory and seeds the library's hashing; once, before the first
+ * begin. Its first `touched` bytes are touched now, so that using them later cannot fault in a
+ * full cgroup; what lies behind is for rare, large documents.
+ */
+void json_setup(struct json_arena *arena, void *memory, size_t size, size_t touched);
 
 /* Makes the arena current and empty: every older node is gone. */
 void json_begin(struct json_arena *arena);

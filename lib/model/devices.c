@@ -161,6 +161,11 @@ int devices_settle(struct devices *devices, const struct settings *settings, int
         devices->mode = has_mig(devices) || devices->per_rank > 1 ? DEVICE_ISOLATED : DEVICE_SHARED;
     if (check_mig(devices, err) < 0)
         return -1;
+    if (devices->own.count > 0) {
+        devices->set_variable = true; /* each rank was given its own before, by the spec */
+        devices->set_order = devices->set_order && is_index(devices->pool.items[0]);
+        return 0;
+    }
     if (devices->lenient && devices->mode == DEVICE_SHARED && nproc > devices_nproc(devices)) {
         strvec_pushf(notices, "%d ranks, but %d devices are visible (%s)", nproc,
                      pool_size(devices), devices->origin);
@@ -184,6 +189,10 @@ void devices_list(const struct devices *devices, int local_rank, struct buf *out
 
     if (devices->mode == DEVICE_NONE || count == 0)
         return;
+    if ((size_t)local_rank < devices->own.count) {
+        buf_adds(out, devices->own.items[local_rank]);
+        return;
+    }
     for (int i = 0; i < size; i++) {
         if (i > 0)
             buf_addc(out, ',');
@@ -194,4 +203,5 @@ void devices_list(const struct devices *devices, int local_rank, struct buf *out
 void devices_release(struct devices *devices)
 {
     strvec_release(&devices->pool);
+    strvec_release(&devices->own);
 }

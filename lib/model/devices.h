@@ -34,6 +34,7 @@ struct devices {
     bool lenient;          /* the caller's word (called as torchrun): too few is a notice */
     enum device_mode mode; /* never DEVICE_AUTO once resolved */
     int per_rank;
+    struct strvec own; /* lists by local rank, where the spec gives ranks their own; else empty */
     bool set_variable; /* ranks get CUDA_VISIBLE_DEVICES from us */
     bool set_order;    /* ranks get CUDA_DEVICE_ORDER=PCI_BUS_ID from us */
 };
@@ -41,6 +42,16 @@ struct devices {
 /* Finds the pool. ERR_SPEC: a list the driver would cut short, duplicates, tokens not in the pool. */
 int devices_find(const struct settings *settings, const struct facts *facts,
                  const char *const *envp, struct devices *ret, struct err *err);
+
+/*
+ * Appends to *ret the tokens of the pool that a list in our own words selects ("0-1", "GPU-8f1c");
+ * the origin of the list is for messages. ERR_SPEC: not such a list, or not in the pool.
+ */
+int devices_select(const struct devices *devices, const struct facts *facts,
+                   const struct setting *list, struct strvec *ret, struct err *err);
+
+/* Place in the pool of the device that such a token names; -1 if it is not there. */
+int devices_position(const struct devices *devices, const struct facts *facts, const char *token);
 
 /* What --nproc-per-node auto or gpu means here: visible devices / per_rank; 0 if none. */
 int devices_nproc(const struct devices *devices);

@@ -33,7 +33,7 @@ struct reader {
     const char *name; /* the variable or option, for messages */
     const char *text;
     const struct facts *facts;
-    struct devices *devices;
+    const struct devices *devices;
     struct strvec *pool; /* what it is read into */
     bool strict;         /* a list in our own words: "1gpu" is no index there */
 };
@@ -208,25 +208,41 @@ static int count_granted(const char *text)
     return (int)seen.count;
 }
 
-/* The pool's token that an entry of --devices selects; NULL if it is not in the pool. */
-static const char *select_token(const struct devices *devices, const struct facts *facts,
-                                const struct token *wanted)
+/* True if a token of the pool is the wanted device; a discovered pool has no UUID tokens. */
+static bool is_wanted(const struct devices *devices, const struct facts *facts,
+                      const struct token *token, const struct token *wanted)
 {
-    const char *found = NULL;
+    if (devices->discovered && token->kind == KIND_INDEX && wanted->kind == KIND_GPU)
+        return node_of_uuid(facts, wanted->text) == token->index;
+    return same_device(facts, token, wanted);
+}
+
+/* Place in the pool of what an entry of --devices selects; -1 if it is not in the pool. */
+static int select_token(const struct devices *devices, const struct facts *facts,
+                        const struct token *wanted)
+{
+    int found = -1;
 
     for (size_t i = 0; i < devices->pool.count; i++) {
         struct token token = token_of(devices->pool.items[i]);
         bool prefix = token.kind == wanted->kind && token.kind != KIND_INDEX &&
                       strncasecmp(token.text, wanted->text, strlen(wanted->text)) == 0;
 
-        if (same_device(facts, &token, wanted))
-            return devices->pool.items[i];
-        if (prefix && found)
-            return NULL;
+        if (is_wanted(devices, facts, &token, wanted))
+            return (int)i;
+        if (prefix && found >= 0)
+            return -1;
         if (prefix)
-            found = devices->pool.items[i];
+            found = (int)i;
     }
     return found;
+}
+
+int devices_position(const struct devices *devices, const struct facts *facts, const char *text)
+{
+    struct token token = token_of(text);
+
+    return select_token(devices, facts, &token);
 }
 
 static void add_number(void *context, long number)
@@ -236,12 +252,10 @@ static void add_number(void *context, long number)
     buf_addf(out, out->len > 0 ? ",%ld" : "%ld", number);
 }
 
-/* Narrows the pool to --devices. A discovered pool has no UUID tokens: the UUID itself is one. */
-static int narrow(struct devices *devices, const struct facts *facts, const struct setting *list,
-                  struct err *err)
+int devices_select(const struct devices *devices, const struct facts *facts,
+                   const struct setting *list, struct strvec *ret, struct err *err)
 {
     CLEANUP(strvec_release) struct strvec wanted = STRVEC_INIT;
-    CLEANUP(strvec_release) struct strvec chosen = STRVEC_INIT;
     char room[LIST_MAX];
     struct buf numbers = BUF_OVER(room);
     struct reader reader = {.name = list->origin,
@@ -257,16 +271,26 @@ static int narrow(struct devices *devices, const struct facts *facts, const stru
         return -1;
     for (size_t i = 0; i < wanted.count; i++) {
         struct token token = token_of(wanted.items[i]);
-        const char *found = select_token(devices, facts, &token);
+        int found = select_token(devices, facts, &token);
+        const char *text = found < 0 ? "" : devices->pool.items[found];
 
-        if (!found && devices->discovered && token.kind == KIND_GPU &&
-            node_of_uuid(facts, token.text) >= 0)
-            found = wanted.items[i];
-        if (!found)
+        if (found < 0)
             return err_set(err, ERR_SPEC, "%s=%s: \"%s\" is not among the devices of %s",
                            list->origin, list->text, token.text, devices->origin);
-        strvec_push(&chosen, found);
+        /* A UUID stays what it is where the pool has only numbers. */
+        strvec_push(ret, token_of(text).kind == token.kind ? text : wanted.items[i]);
     }
+    return 0;
+}
+
+/* Narrows the pool to --devices. */
+static int narrow(struct devices *devices, const struct facts *facts, const struct setting *list,
+                  struct err *err)
+{
+    CLEANUP(strvec_release) struct strvec chosen = STRVEC_INIT;
+
+    if (devices_select(devices, facts, list, &chosen, err) < 0)
+        return -1;
     strvec_release(&devices->pool);
     devices->pool = chosen;
     chosen = (struct strvec)STRVEC_INIT;

@@ -7,6 +7,7 @@
 #include "model/outcome.h"
 #include "model/sentence.h"
 
+#define REASON_OOM    "oom_killed"
 #define EXIT_UNCAUGHT 1 /* what Python ends with after a traceback */
 
 /* True if a is the better candidate: its own failure, then the earlier one, then better words. */
@@ -125,7 +126,7 @@ static void conclude_rank(const struct outcome_rank *rank, struct verdict *verdi
     }
     verdict->exit_code = exitcode_of_wait(rank->wait_status);
     if (WIFSIGNALED(rank->wait_status))
-        verdict->reason = rank->oom ? "oom_killed" : "rank_signaled";
+        verdict->reason = rank->oom ? REASON_OOM : "rank_signaled";
 }
 
 static void judge_failed(const struct outcome *outcome, struct verdict *ret)
@@ -149,15 +150,51 @@ static void judge_failed(const struct outcome *outcome, struct verdict *ret)
         conclude_rank(&outcome->ranks[ret->root], ret);
 }
 
-static void judge_stopped(const struct outcome *outcome, struct verdict *ret)
+/*
+ * The code of the rank that first ended with another than 0, else 0; of several that ended in one
+ * wake-up the greatest. False if one still runs.
+ */
+static bool code_of_ranks(const struct outcome *outcome, int *ret)
+{
+    int64_t first_ns = INT64_MAX;
+
+    *ret = 0;
+    for (int i = 0; i < outcome->count; i++) {
+        const struct outcome_rank *rank = &outcome->ranks[i];
+        int code;
+
+        if (rank->state != RANK_ENDED)
+            return false;
+        code = exitcode_of_wait(rank->wait_status);
+        if (code == 0 || rank->ended_ns > first_ns || (rank->ended_ns == first_ns && code < *ret))
+            continue;
+        first_ns = rank->ended_ns;
+        *ret = code;
+    }
+    return true;
+}
+
+static void judge_stopped(const struct outcome *outcome, const struct plan *plan,
+                          struct verdict *ret)
 {
     ret->word = VERDICT_STOPPED;
     ret->reason = "stop_requested";
-    ret->exit_code = EXITCODE_SIGNAL_BASE + outcome->stop.signal;
+    if (plan->exit.stop_rank)
+        ret->from_rank = code_of_ranks(outcome, &ret->exit_code);
+    if (!ret->from_rank)
+        ret->exit_code = EXITCODE_SIGNAL_BASE + outcome->stop.signal;
 }
 
-static void judge_succeeded(struct verdict *ret)
+/* A process that the kernel killed may have been one that mattered: that is for the user to say. */
+static void judge_succeeded(const struct outcome *outcome, const struct plan *plan,
+                            struct verdict *ret)
 {
+    if (plan->exit.oom_fails && outcome->oom_kills > 0) {
+        ret->word = VERDICT_FAILED;
+        ret->reason = REASON_OOM;
+        ret->exit_code = EXITCODE_SIGNAL_BASE + SIGKILL;
+        return;
+    }
     ret->word = VERDICT_SUCCEEDED;
     ret->reason = exitcode_reason(ERR_NONE);
     ret->exit_code = 0;
@@ -165,25 +202,26 @@ static void judge_succeeded(struct verdict *ret)
 }
 
 /* A failure before a stop request stays one; whatever comes after it is the stop's doing. */
-static void judge_fanout(const struct outcome *outcome, struct verdict *ret)
+static void judge_fanout(const struct outcome *outcome, const struct plan *plan,
+                         struct verdict *ret)
 {
     int64_t end_ns;
     bool succeeded = all_succeeded(outcome, &end_ns);
 
     if (outcome->stop.requested && !any_failed_before_stop(outcome)) {
         if (!succeeded || end_ns >= outcome->stop.at_ns)
-            judge_stopped(outcome, ret);
+            judge_stopped(outcome, plan, ret);
         else if (outcome->done)
-            judge_succeeded(ret);
+            judge_succeeded(outcome, plan, ret);
     } else if (any_failed(outcome) || (outcome->done && !succeeded)) {
         judge_failed(outcome, ret);
     } else if (outcome->done) {
-        judge_succeeded(ret);
+        judge_succeeded(outcome, plan, ret);
     }
 }
 
 /* Init mode returns the program's code, stopped or not. */
-static void judge_init(const struct outcome *outcome, struct verdict *ret)
+static void judge_init(const struct outcome *outcome, const struct plan *plan, struct verdict *ret)
 {
     const struct outcome_rank *rank = &outcome->ranks[0];
 
@@ -191,9 +229,9 @@ static void judge_init(const struct outcome *outcome, struct verdict *ret)
         judge_failed(outcome, ret);
     } else if (rank->state == RANK_ENDED) {
         if (!outcome_rank_failed(rank)) {
-            judge_succeeded(ret);
+            judge_succeeded(outcome, plan, ret);
         } else if (outcome->stop.requested) {
-            judge_stopped(outcome, ret);
+            judge_stopped(outcome, plan, ret);
             ret->exit_code = exitcode_of_wait(rank->wait_status);
             ret->from_rank = true;
         } else {
@@ -204,17 +242,20 @@ static void judge_init(const struct outcome *outcome, struct verdict *ret)
     }
 }
 
-/* -e CODE: that code is as good as 0; not if it is ours. */
-static void map_exit_code(const struct outcome *outcome, const struct plan *plan,
-                          struct verdict *ret)
+/* -e CODE: that code is as good as 0; not if it is ours. The map only renames what is returned. */
+static void apply_policy(const struct outcome *outcome, const struct plan *plan,
+                         struct verdict *ret)
 {
-    if (ret->exit_code < 0 || ret->exit_code > 255 || !plan->exit_zero[ret->exit_code])
-        return;
-    if (!ret->from_rank && ret->word != VERDICT_STOPPED)
-        return;
-    ret->exit_code = 0;
-    if (outcome->done && ret->word == VERDICT_FAILED)
-        ret->word = VERDICT_SUCCEEDED;
+    int code = ret->exit_code;
+
+    if (code >= 0 && code < EXIT_CODES && plan->exit.zero[code] &&
+        (ret->from_rank || ret->word == VERDICT_STOPPED)) {
+        code = 0;
+        if (outcome->done && ret->word == VERDICT_FAILED)
+            ret->word = VERDICT_SUCCEEDED;
+    }
+    ret->code_before = ret->exit_code;
+    ret->exit_code = exit_policy_map(&plan->exit, ret->from_rank, code);
 }
 
 void outcome_judge(const struct outcome *outcome, const struct plan *plan, struct verdict *ret)
@@ -230,11 +271,11 @@ void outcome_judge(const struct outcome *outcome, const struct plan *plan, struc
         ret->word = VERDICT_FAILED;
         conclude_kind(ret, outcome->own.kind);
     } else if (plan->mode == PLAN_INIT) {
-        judge_init(outcome, ret);
+        judge_init(outcome, plan, ret);
     } else {
-        judge_fanout(outcome, ret);
+        judge_fanout(outcome, plan, ret);
     }
-    map_exit_code(outcome, plan, ret);
+    apply_policy(outcome, plan, ret);
     buf_init(&message, ret->message, sizeof(ret->message));
     sentence_verdict(outcome, plan, ret, &message);
 }

@@ -48,12 +48,14 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "rdzv-id", .type = OPTION_TEXT, .pet = true, .spec_key = "job.id", .arg = "ID",
         .help = "job id, given to ranks as TORCHELASTIC_RUN_ID" },
     [OPT_RDZV_CONF] = {
-        .name = "rdzv-conf", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .pet = true },
+        .name = "rdzv-conf", .type = OPTION_TEXT, .pet = true, .arg = "KEY=VALUE,...",
+        .help = "checked, no effect: rankinit has no rendezvous of its own" },
     [OPT_STANDALONE] = {
         .name = "standalone", .pet = true, .shape = true,
         .help = "one node, a free port; overrides the rendezvous options" },
     [OPT_LOCAL_ADDR] = {
-        .name = "local-addr", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .pet = true },
+        .name = "local-addr", .type = OPTION_TEXT, .pet = true, .arg = "HOST",
+        .help = "MASTER_ADDR of a single node that has no other" },
     [OPT_ROLE] = {
         .name = "role", .type = OPTION_TEXT, .pet = true, .spec_key = "job.role", .arg = "NAME",
         .dflt = "default", .help = "ROLE_NAME of the ranks" },
@@ -83,6 +85,10 @@ const struct option_row option_rows[OPT__COUNT] = {
     [OPT_LOCAL_RANK_ARG] = {
         .name = "local-rank-arg", .group = GROUP_PROGRAM,
         .help = "add --local-rank=N before the script's arguments" },
+    [OPT_USE_ENV] = {
+        .name = "use-env", .status = OPTION_NO_EFFECT, .group = GROUP_PROGRAM,
+        .note = "ranks always get LOCAL_RANK, and no argument without --local-rank-arg",
+        .help = "no effect: ranks always get LOCAL_RANK" },
     [OPT_HYDRA] = {
         .name = "hydra", .status = OPTION_NOT_YET, .group = GROUP_PROGRAM,
         .spec_key = "hydra.pin", .dflt = "false" },
@@ -165,8 +171,9 @@ const struct option_row option_rows[OPT__COUNT] = {
         .spec_key = "stop.rewrite", .arg = "FROM:TO",
         .help = "forward signal TO when FROM comes; TO 0 drops it; repeatable" },
     [OPT_SIGNALS_TO_HANDLE] = {
-        .name = "signals-to-handle", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .pet = true, .dflt = "SIGTERM,SIGINT,SIGHUP,SIGQUIT" },
+        .name = "signals-to-handle", .type = OPTION_SIGNALS, .group = GROUP_STOPPING,
+        .pet = true, .arg = "LIST", .dflt = "SIGTERM,SIGINT,SIGHUP,SIGQUIT",
+        .help = "further signals that stop the job; the default ones always do" },
     [OPT_MAX_RESTARTS] = {
         .name = "max-restarts", .type = OPTION_INT, .status = OPTION_NOT_YET,
         .group = GROUP_STOPPING, .min = 0, .max = 1000000, .pet = true,
@@ -271,22 +278,24 @@ const struct option_row option_rows[OPT__COUNT] = {
         .help = "last stderr lines of the failed rank in the verdict" },
     [OPT_MAX_BYTES] = {
         .name = "max-bytes", .type = OPTION_INT, .group = GROUP_VERDICT,
-        .min = 700, .max = 1048576, .spec_key = "summary.max_bytes", .arg = "N", .dflt = "2048",
-        .help = "size of the termination log at most" },
+        .min = 700, .max = 4096, .spec_key = "summary.max_bytes", .arg = "N", .dflt = "2048",
+        .help = "size of the termination log at most; the kubelet reads no more than 4096" },
     [OPT_EXIT_MAP] = {
-        .name = "exit-map", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_VERDICT, .spec_key = "exit.map" },
+        .name = "exit-map", .type = OPTION_CODE_MAP, .group = GROUP_VERDICT,
+        .spec_key = "exit.map", .arg = "FROM:TO",
+        .help = "return TO instead of exit code FROM; repeatable" },
     [OPT_EXIT_PRESET] = {
-        .name = "exit-preset", .type = OPTION_WORD, .status = OPTION_NOT_YET,
-        .group = GROUP_VERDICT, .words = "none|kubeflow-v1",
-        .spec_key = "exit.preset", .dflt = "none" },
+        .name = "exit-preset", .type = OPTION_WORD, .group = GROUP_VERDICT,
+        .words = "none|kubeflow-v1", .spec_key = "exit.preset", .arg = "PRESET", .dflt = "none",
+        .help = "kubeflow-v1: our codes 69, 75, 76 become 197, 203, 204, which it retries" },
     [OPT_STOP_EXIT] = {
-        .name = "stop-exit", .type = OPTION_WORD, .status = OPTION_NOT_YET,
-        .group = GROUP_VERDICT, .words = "signal|rank", .spec_key = "stop.exit",
-        .dflt = "signal" },
+        .name = "stop-exit", .type = OPTION_WORD, .group = GROUP_VERDICT,
+        .words = "signal|rank", .spec_key = "stop.exit", .arg = "signal|rank", .dflt = "signal",
+        .help = "after a stop return 128+N, or the first code of a rank that is not 0" },
     [OPT_OOM] = {
-        .name = "oom", .type = OPTION_WORD, .status = OPTION_NOT_YET, .group = GROUP_VERDICT,
-        .words = "note|fail", .spec_key = "exit.oom", .dflt = "note" },
+        .name = "oom", .type = OPTION_WORD, .group = GROUP_VERDICT,
+        .words = "note|fail", .spec_key = "exit.oom", .arg = "note|fail", .dflt = "note",
+        .help = "fail: an OOM kill is a failure (137) even if all ranks end with 0" },
 
     /* privileges */
     [OPT_USER] = {
@@ -342,8 +351,9 @@ const struct option_row option_rows[OPT__COUNT] = {
 
     /* asking */
     [OPT_PLAN] = {
-        .name = "plan", .optional_value = true, .type = OPTION_WORD, .status = OPTION_NOT_YET,
-        .group = GROUP_OTHER, .words = "text|json" },
+        .name = "plan", .optional_value = true, .type = OPTION_WORD, .group = GROUP_OTHER,
+        .words = "text|json", .arg = "text|json",
+        .help = "print what would run and where every value came from; run nothing" },
     [OPT_EXPLAIN] = {
         .name = "explain", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .group = GROUP_OTHER },
     [OPT_STATUS] = {

@@ -130,7 +130,24 @@ static bool all_items(const char *text, bool (*check)(char *item))
     }
 }
 
-/* Signals that never reach us, or that we never pass on, cannot be rewritten. */
+/* Not those that never reach us, nor the one that we never pass on. */
+static bool is_caught(int signal)
+{
+    return signal >= 1 && signal <= SIGNAL_MAX && signal != SIGKILL && signal != SIGSTOP &&
+           signal != SIGCHLD;
+}
+
+static bool signal_item(char *item)
+{
+    return is_caught(signame_number(item));
+}
+
+static bool is_signals(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return all_items(text, signal_item);
+}
+
 static bool rewrite_item(char *item)
 {
     char *colon = strchr(item, ':');
@@ -141,8 +158,7 @@ static bool rewrite_item(char *item)
     *colon = '\0';
     from = signame_number(item);
     to = strcmp(colon + 1, "0") == 0 ? 0 : signame_number(colon + 1);
-    return from >= 1 && from <= SIGNAL_MAX && from != SIGKILL && from != SIGSTOP &&
-           from != SIGCHLD && to >= 0 && to <= SIGNAL_MAX;
+    return is_caught(from) && to >= 0 && to <= SIGNAL_MAX;
 }
 
 static bool is_rewrite(const struct option_row *row, const char *text)
@@ -162,6 +178,22 @@ static bool is_codes(const struct option_row *row, const char *text)
 {
     (void)row;
     return all_items(text, code_item);
+}
+
+static bool code_map_item(char *item)
+{
+    char *colon = strchr(item, ':');
+
+    if (!colon)
+        return false;
+    *colon = '\0';
+    return code_item(item) && code_item(colon + 1);
+}
+
+static bool is_code_map(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return all_items(text, code_map_item);
 }
 
 /* HOST, HOST:PORT, [IPV6]:PORT; an address with more than one colon needs the brackets. */
@@ -199,7 +231,8 @@ static value_check *const checks[] = {
     [OPTION_SIGNAL] = is_signal,     [OPTION_REWRITE] = is_rewrite,
     [OPTION_CODES] = is_codes,       [OPTION_WORD] = is_word,
     [OPTION_TEXT] = is_text,         [OPTION_WORD_OR_INT] = is_word_or_int,
-    [OPTION_ENDPOINT] = is_endpoint,
+    [OPTION_ENDPOINT] = is_endpoint, [OPTION_SIGNALS] = is_signals,
+    [OPTION_CODE_MAP] = is_code_map,
 };
 
 bool option_value_ok(const struct option_row *row, const char *text)
@@ -271,8 +304,10 @@ void option_value_wanted(const struct option_row *row, struct buf *out)
         [OPTION_DURATION] = "a duration such as 300ms, 25s, 5m or 1h30m",
         [OPTION_SIZE] = "a size such as 4096, 64Ki or 1Gi",
         [OPTION_SIGNAL] = "a signal such as TERM or 15",
+        [OPTION_SIGNALS] = "signals such as SIGTERM,SIGUSR1, none of KILL, STOP and CHLD",
         [OPTION_REWRITE] = "FROM:TO such as TERM:USR1 or INT:0, FROM not KILL, STOP or CHLD",
         [OPTION_CODES] = "an exit code from 0 to 255",
+        [OPTION_CODE_MAP] = "FROM:TO such as 3:0 or 69:197, each from 0 to 255",
         [OPTION_ENDPOINT] = "HOST, HOST:PORT or [IPV6]:PORT",
         [OPTION_TEXT] = "a text that is not empty",
         [OPTION_WORD_OR_INT] = NULL,

@@ -71,15 +71,25 @@ static int take_flag(struct reader *reader, enum option_id id, const char *origi
                           reader->err);
 }
 
+/* What an option means whose value may be left out and was. */
+static const char *first_word(const struct option_row *row, char room[static 32])
+{
+    snprintf(room, 32, "%.*s", (int)strcspn(row->words, "|"), row->words);
+    return room;
+}
+
 /* Acts on a row that takes one: `attached` if it came in the same word, else the next word. */
 static int take_argument(struct reader *reader, enum option_id id, const char *origin,
                          const char *attached)
 {
     const struct option_row *row = &option_rows[id];
     const char *value = attached;
+    char first[32];
 
-    if (!value && (always_refused(row) || row->optional_value))
+    if (!value && always_refused(row))
         value = "";
+    else if (!value && row->optional_value)
+        value = first_word(row, first);
     if (!value) {
         value = *reader->next;
         if (!value)
@@ -187,7 +197,7 @@ static void add_row(struct buf *out, const struct option_row *row)
     buf_addf(out, "  %c%c%c --%s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
              row->letter ? ',' : ' ', row->name);
     if (row->arg)
-        buf_addf(out, " %s", row->arg);
+        buf_addf(out, row->optional_value ? "[=%s]" : " %s", row->arg);
     if (out->len - start + 1 > HELP_COLUMN)
         buf_addf(out, "\n%*s", HELP_COLUMN, "");
     else

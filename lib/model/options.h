@@ -36,6 +36,7 @@ enum option_id {
     OPT_NO_PYTHON,
     OPT_RUN_PATH,
     OPT_LOCAL_RANK_ARG,
+    OPT_USE_ENV,
     OPT_HYDRA,
     OPT_KEEP_ENV,
     OPT_WORKDIR, /* spec only */
@@ -135,8 +136,10 @@ enum option_type {
     OPTION_DURATION,    /* scan_duration */
     OPTION_SIZE,        /* scan_size */
     OPTION_SIGNAL,      /* signame_number */
+    OPTION_SIGNALS,     /* such, joined by commas; none that cannot be caught */
     OPTION_REWRITE,     /* FROM:TO signals; repeatable, joined by commas */
     OPTION_CODES,       /* 0..255; repeatable, joined by commas */
+    OPTION_CODE_MAP,    /* FROM:TO, each 0..255; repeatable, joined by commas */
     OPTION_WORD,        /* one of `words` */
     OPTION_WORD_OR_INT, /* one of `words`, or min..max */
     OPTION_ENDPOINT,    /* HOST, HOST:PORT or [IPV6]:PORT */

@@ -21,6 +21,7 @@ int outcome_init(struct outcome *outcome, const struct plan *plan, struct err *e
     outcome->drained_ns = OUTCOME_NEVER;
     outcome->killed_ns = OUTCOME_NEVER;
     outcome->stop.sender_rank = -1;
+    outcome->shm_free_bytes = -1;
     for (size_t i = 0; i < count; i++) {
         struct outcome_rank *rank = &outcome->ranks[i];
 
@@ -78,9 +79,25 @@ void outcome_note_ended(struct outcome *outcome, int local_rank, int wait_status
     rank->wait_status = wait_status;
     rank->ended_ns = now_ns;
     rank->core_dumped = WIFSIGNALED(wait_status) && WCOREDUMP(wait_status);
+    if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && !rank->killed_by_us &&
+        outcome->oom_fresh > 0 && outcome->oom_at_ns == now_ns) {
+        rank->oom = true;
+        outcome->oom_fresh--;
+    }
     outcome->now_ns = now_ns;
     if (outcome_candidate(rank, &candidate))
         note_failure(outcome, now_ns);
+}
+
+void outcome_note_oom_kills(struct outcome *outcome, uint64_t kills, int64_t now_ns)
+{
+    if (outcome->oom_at_ns != now_ns)
+        outcome->oom_fresh = 0;
+    outcome->oom_at_ns = now_ns;
+    if (kills <= outcome->oom_kills)
+        return;
+    outcome->oom_fresh += kills - outcome->oom_kills;
+    outcome->oom_kills = kills;
 }
 
 void outcome_note_signalled(struct outcome *outcome, int local_rank, int signal, int64_t now_ns)

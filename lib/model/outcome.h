@@ -100,6 +100,10 @@ struct outcome {
     int64_t max_rss_bytes, user_ns, system_ns; /* of all reaped descendants */
     uint64_t oom_kills;                        /* counter's movement since our start */
     bool oom_known;                            /* there is a counter */
+    uint64_t oom_fresh;                        /* movement seen at oom_at_ns, not a rank's yet */
+    int64_t oom_at_ns;
+    int64_t memory_peak_bytes; /* of the cgroup; 0 if unknown */
+    int64_t shm_free_bytes;    /* of /dev/shm when a rank had failed; -1 if unknown */
     char foreign_message[256]; /* what somebody else had put into the termination log */
     bool done;                 /* nothing runs any more; else the judgement is provisional */
     int64_t start_realtime_ns; /* CLOCK_REALTIME at our start */
@@ -113,7 +117,8 @@ struct verdict {
     enum verdict_word word;
     const char *reason;   /* "rank_exited", ...; "running" has "completed" absent: NULL */
     int exit_code;        /* -1 while running and nothing has failed yet */
-    bool from_rank;       /* exit_origin */
+    int code_before;      /* the same before the exit policy */
+    bool from_rank;       /* exit_origin: whose code it was before the policy */
     int root;             /* local rank of the root cause; -1: none */
     struct finding cause; /* its best evidence; kind says which was used */
     int64_t cause_ns;     /* when */
@@ -131,6 +136,12 @@ void outcome_note_started(struct outcome *outcome, int local_rank, pid_t pid, in
 void outcome_note_start_failed(struct outcome *outcome, int local_rank, enum spawn_stage stage,
                                int errnum, int64_t now_ns);
 void outcome_note_ended(struct outcome *outcome, int local_rank, int wait_status, int64_t now_ns);
+
+/*
+ * The OOM counter has moved by `kills` in all. A rank that is then found dead of a SIGKILL that was
+ * not ours, in the same wake-up, has one of those that are new: noted before its end.
+ */
+void outcome_note_oom_kills(struct outcome *outcome, uint64_t kills, int64_t now_ns);
 void outcome_note_signalled(struct outcome *outcome, int local_rank, int signal, int64_t now_ns);
 void outcome_note_stop(struct outcome *outcome, const struct outcome_stop *stop);
 

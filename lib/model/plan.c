@@ -1,5 +1,6 @@
 #include "model/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/plan_parts.h"
@@ -111,11 +112,28 @@ static void note_machine(struct plan *plan)
                      (long long)(plan->shm_bytes >> 20), plan->job.nproc);
 }
 
+static void begin(struct plan *plan)
+{
+    *plan = (struct plan){.job = {.nnodes = 1, .nproc = 1, .world_size = 1, .platform = "none"},
+                          .devices = {.origin = "none", .per_rank = 1},
+                          .script_index = -1};
+}
+
+void plan_refused(const struct plan_inputs *inputs, struct plan *ret)
+{
+    begin(ret);
+    ret->mode = settings_flag(inputs->settings, OPT_INIT_ONLY) ? PLAN_INIT : PLAN_FANOUT;
+    copy_facts(inputs->facts, ret);
+    exit_policy_resolve(inputs->settings, &ret->exit);
+    plan_resolve_report(inputs, ret);
+    /* Before there is a plan nobody has asked for ranks: on stderr one line is all. */
+    ret->report.page = ret->report.json_line = false;
+}
+
 int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err *err)
 {
-    *ret = (struct plan){.job = {.nnodes = 1, .nproc = 1, .world_size = 1, .platform = "none"},
-                         .devices = {.origin = "none", .per_rank = 1},
-                         .script_index = -1};
+    begin(ret);
+    exit_policy_resolve(inputs->settings, &ret->exit);
     if (!plan_program_words(inputs)[0])
         return err_set(err, ERR_USAGE,
                        "no PROGRAM: rankinit [OPTIONS] [--] PROGRAM [ARG...], or a command in the "
@@ -128,7 +146,8 @@ int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err 
     if (ret->mode == PLAN_FANOUT && plan_resolve_shape(inputs, ret, err) < 0)
         return -1;
     name_job(inputs->settings, ret);
-    if (plan_resolve_program(inputs, ret, err) < 0 || plan_resolve_output(inputs, ret, err) < 0)
+    if (plan_check_rdzv(inputs, ret, err) < 0 || plan_resolve_program(inputs, ret, err) < 0 ||
+        plan_resolve_ranks(inputs, ret, err) < 0 || plan_resolve_output(inputs, ret, err) < 0)
         return -1;
     plan_resolve_stop(inputs, ret);
     note_settings(inputs->settings, ret);
@@ -138,6 +157,12 @@ int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err 
 
 void plan_release(struct plan *plan)
 {
+    for (int i = 0; plan->ranks && i < plan->job.nproc; i++) {
+        strvec_release(&plan->ranks[i].argv);
+        strvec_release(&plan->ranks[i].env_set);
+        strvec_release(&plan->ranks[i].env_unset);
+    }
+    free(plan->ranks);
     strvec_release(&plan->argv);
     strvec_release(&plan->env);
     devices_release(&plan->devices);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/strvec.h"
 #include "model/devices.h"
+#include "model/exit_policy.h"
 #include "model/facts.h"
 #include "model/platform.h"
 #include "model/settings.h"
@@ -40,7 +41,7 @@ struct plan_job {
     int master_port;         /* 0: a free one is chosen, held and given to the ranks late */
     const char *role;
     const char *platform;      /* row that told who we are; "none" */
-    const char *platform_told; /* one line: what it gave, what was not used; NULL in init mode */
+    const char *platform_told; /* one line: what it gave, what was not used; NULL: nothing */
     struct platform_task task; /* one rank per process: what is there stays, gaps are filled */
 };
 
@@ -74,16 +75,25 @@ struct plan_report {
     int max_bytes;               /* of the termination log */
 };
 
+/* What is different for one rank here, by the spec's ranks: (devices.own has its devices). */
+struct plan_rank {
+    struct strvec argv;      /* instead of the plan's; empty: the same */
+    int script_index;        /* as below, in this argv */
+    struct strvec env_set;   /* "NAME=value", after the plan's env */
+    struct strvec env_unset; /* names */
+};
+
 struct plan {
     enum plan_mode mode;
     bool torchrun; /* called under that name */
     struct plan_job job;
-    struct strvec argv;  /* of every leader: "python", "-u", "train.py", ... */
-    struct strvec env;   /* what every leader's environment starts from: inherited, scrubbed,
+    struct strvec argv;      /* of every leader but exceptions: "python", "-u", "train.py", ... */
+    struct strvec env;       /* what every leader's environment starts from: inherited, scrubbed,
                               with the spec's env; rankenv adds what differs by rank */
-    const char *workdir; /* NULL: stay */
-    bool local_rank_arg; /* add --local-rank=N right after the script */
-    int script_index;    /* index in argv of the script or module; -1 if unknown */
+    const char *workdir;     /* NULL: stay */
+    bool local_rank_arg;     /* add --local-rank=N right after the script */
+    int script_index;        /* index in argv of the script or module; -1 if unknown */
+    struct plan_rank *ranks; /* job.nproc of them where ranks differ; NULL: all are the same */
     struct devices devices;
     int omp_threads;       /* OMP_NUM_THREADS to set when unset; 0: leave alone */
     const char *error_dir; /* where error files are made; NULL: nowhere, or not wanted */
@@ -93,7 +103,7 @@ struct plan {
     struct plan_report report;
     bool inherit_signals;    /* ranks keep the mask and the ignored set that we were given */
     int parent_death_signal; /* of rankinit itself (-p); 0: none */
-    bool exit_zero[256];     /* codes that become 0 (-e) */
+    struct exit_policy exit; /* what becomes of the exit code; also set when plan_resolve fails */
     bool warn_reaped;        /* -w */
     enum log_level log_level;
     char host[256];
@@ -123,6 +133,12 @@ bool plan_called_torchrun(const char *argv0);
  * is releasable. ERR_USAGE: no PROGRAM. ERR_SPEC, ERR_DEVICES: see platform.h, devices.h.
  */
 int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err *err);
+
+/*
+ * The least of a plan, when there can be none: who we are and where a refusal is to be told. *ret
+ * is releasable.
+ */
+void plan_refused(const struct plan_inputs *inputs, struct plan *ret);
 
 /* Frees what a plan owns. */
 void plan_release(struct plan *plan);

@@ -79,6 +79,14 @@ static int from_endpoint(const struct settings *settings, struct plan *plan, str
     return 0;
 }
 
+/* Where rank 0 of a single node listens: torchrun's --local-addr, if it is stated. */
+static const char *own_addr(const struct settings *settings)
+{
+    const char *text = settings_text(settings, OPT_LOCAL_ADDR);
+
+    return text ? text : LOOPBACK;
+}
+
 static int from_addr(const struct settings *settings, struct plan *plan, struct err *err)
 {
     const struct setting *addr = &settings->rows[OPT_MASTER_ADDR];
@@ -97,7 +105,7 @@ static int from_addr(const struct settings *settings, struct plan *plan, struct 
                        "--master-addr, MASTER_ADDR, PET_MASTER_ADDR, --rdzv-endpoint): state "
                        "--master-addr HOST",
                        settings->rows[OPT_NNODES].origin, plan->job.nnodes);
-    plan->job.master_addr = strvec_push(&plan->texts, addr->text ? addr->text : LOOPBACK);
+    plan->job.master_addr = strvec_push(&plan->texts, addr->text ? addr->text : own_addr(settings));
     plan->job.master_port = (int)settings_int(settings, OPT_MASTER_PORT);
     if (plan->job.master_port == 0 && plan->job.nnodes > 1)
         plan->job.master_port = STATIC_PORT;
@@ -110,7 +118,7 @@ static void standalone(const struct settings *settings, struct plan *plan)
 {
     bool stated = settings->rows[OPT_MASTER_PORT].source >= settings->rows[OPT_STANDALONE].source;
 
-    plan->job.master_addr = LOOPBACK;
+    plan->job.master_addr = strvec_push(&plan->texts, own_addr(settings));
     plan->job.master_port = stated ? (int)settings_int(settings, OPT_MASTER_PORT) : 0;
 }
 

@@ -64,7 +64,7 @@ static int stdin_rank(const struct plan *plan, const struct facts *facts)
     return plan->job.nproc > 1 && facts->tty_in ? -1 : 0;
 }
 
-static void resolve_report(const struct plan_inputs *inputs, struct plan *plan)
+void plan_resolve_report(const struct plan_inputs *inputs, struct plan *plan)
 {
     const struct settings *settings = inputs->settings;
     struct plan_report *report = &plan->report;
@@ -102,7 +102,7 @@ int plan_resolve_output(const struct plan_inputs *inputs, struct plan *plan, str
     plan->output.tail_lines = (int)settings_int(inputs->settings, OPT_TAIL_LINES);
     plan->output.stdin_local_rank = stdin_rank(plan, inputs->facts);
     plan->output.terminal = plan->job.nproc == 1 && inputs->facts->tty_in;
-    resolve_report(inputs, plan);
+    plan_resolve_report(inputs, plan);
     resolve_error_dir(inputs, plan);
     return resolve_capture(inputs, plan, err);
 }

@@ -6,6 +6,7 @@
 #define RANKINIT_MODEL_PLAN_PARTS_H
 
 #include "base/err.h"
+#include "base/strvec.h"
 
 struct plan;
 struct plan_inputs;
@@ -22,11 +23,36 @@ int plan_resolve_shape(const struct plan_inputs *inputs, struct plan *plan, stru
 /* plan->job's master_addr and master_port, once nodes and node rank are known. plan_master.c */
 int plan_resolve_master(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 
+/* --rdzv-conf and --local-addr, which change nothing: ERR_USAGE, ERR_SPEC for slips. plan_rdzv.c */
+int plan_check_rdzv(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
+
 /* plan->argv and what belongs to it. ERR_NOT_FOUND: no Python; ERR_USAGE. plan_program.c */
 int plan_resolve_program(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 
+/*
+ * What the spec's ranks: say. First, once the ranks are known and before devices_settle, their
+ * devices: devices.own and the mode. Then, once plan->argv is there, programs and environment:
+ * plan->ranks. ERR_SPEC: no such rank, one thing said twice; ERR_DEVICES: none are here.
+ * plan_ranks.c
+ */
+int plan_resolve_rank_devices(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
+int plan_resolve_ranks(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
+
+/* One command line made into argv as PROGRAM is (python for a *.py). plan_program.c */
+struct plan_command {
+    const char *const *words; /* not empty */
+    const char *const *envp;  /* may have PYTHON_EXEC */
+    struct strvec *argv;      /* of the result, empty before */
+    int *script_index;
+};
+int plan_resolve_command(const struct plan_inputs *inputs, const struct plan *plan,
+                         const struct plan_command *command, struct err *err);
+
 /* plan->stop and tini's options. plan_stop.c */
 void plan_resolve_stop(const struct plan_inputs *inputs, struct plan *plan);
+
+/* plan->report alone: also what is refused is told somewhere. plan_output.c */
+void plan_resolve_report(const struct plan_inputs *inputs, struct plan *plan);
 
 /* plan->output, plan->report and error_dir. plan_output.c */
 int plan_resolve_output(const struct plan_inputs *inputs, struct plan *plan, struct err *err);

@@ -3,7 +3,6 @@
  */
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "model/plan.h"
 #include "model/plan_parts.h"
 #include "model/program.h"
@@ -35,20 +34,6 @@ static void unset_prefix(struct strvec *env, const char *prefix)
     }
 }
 
-static void apply_spec(const struct spec *spec, struct strvec *env)
-{
-    for (size_t i = 0; i < spec->env_unset.count; i++)
-        env_unset(env, spec->env_unset.items[i]);
-    for (size_t i = 0; i < spec->env_set.count; i++) {
-        const char *entry = spec->env_set.items[i];
-        size_t len = strcspn(entry, "=");
-        CLEANUP(strvec_release) struct strvec name = STRVEC_INIT;
-
-        if (entry[len] == '=')
-            env_set(env, strvec_pushf(&name, "%.*s", (int)len, entry), entry + len + 1);
-    }
-}
-
 void plan_resolve_env(const struct plan_inputs *inputs, struct plan *plan)
 {
     const struct settings *settings = inputs->settings;
@@ -63,14 +48,14 @@ void plan_resolve_env(const struct plan_inputs *inputs, struct plan *plan)
         if (settings_int(settings, OPT_THREADS) > 0)
             env_unset(&plan->env, "OMP_NUM_THREADS");
     }
-    apply_spec(inputs->spec, &plan->env);
+    rankenv_apply(&plan->env, &inputs->spec->env_unset, &inputs->spec->env_set);
 }
 
 /* What a *.py runs under: torchrun's own variable, else what PATH has. */
-static int find_python(const struct plan_inputs *inputs, const struct plan *plan,
-                       const char *program, const char **ret, struct err *err)
+static int find_python(const struct plan_inputs *inputs, const struct plan_command *command,
+                       const char **ret, struct err *err)
 {
-    const char *python = env_get(strvec_texts(&plan->env), "PYTHON_EXEC");
+    const char *python = env_get(command->envp, "PYTHON_EXEC");
 
     if (!python || *python == '\0')
         python = inputs->facts->python;
@@ -78,7 +63,7 @@ static int find_python(const struct plan_inputs *inputs, const struct plan *plan
         return err_set(err, ERR_NOT_FOUND,
                        "%.200s needs Python, but there is no python and no python3 on PATH, and "
                        "PYTHON_EXEC is not set",
-                       program);
+                       command->words[0]);
     *ret = python;
     return 0;
 }
@@ -97,46 +82,52 @@ static int find_script(const char *const *words)
     return -1;
 }
 
-static int check_local_rank_arg(const struct settings *settings, struct plan *plan, struct err *err)
+int plan_resolve_command(const struct plan_inputs *inputs, const struct plan *plan,
+                         const struct plan_command *command, struct err *err)
 {
-    if (!settings_flag(settings, OPT_LOCAL_RANK_ARG) || plan->mode != PLAN_FANOUT)
-        return 0;
-    if (plan->script_index < 0)
+    const struct setting *arg = &inputs->settings->rows[OPT_LOCAL_RANK_ARG];
+    const char *const *words = command->words;
+    bool module = settings_flag(inputs->settings, OPT_MODULE);
+    bool bare = settings_flag(inputs->settings, OPT_NO_PYTHON);
+    bool file = !bare && !module && (plan->torchrun || program_is_python_file(words[0]));
+    const char *python = NULL;
+
+    *command->script_index = -1;
+    if ((module || file) && find_python(inputs, command, &python, err) < 0)
+        return -1;
+    if (python) {
+        strvec_push(command->argv, python);
+        strvec_push(command->argv, "-u");
+        if (module)
+            strvec_push(command->argv, "-m");
+        *command->script_index = (int)command->argv->count;
+    } else if (bare) {
+        *command->script_index = 0;
+    } else if (program_classify(words, false) == PROGRAM_PYTHON) {
+        *command->script_index = find_script(words);
+    }
+    strvec_push_all(command->argv, words);
+    if (plan->local_rank_arg && *command->script_index < 0)
         return err_set(err, ERR_USAGE,
                        "%s: %.200s is no Python script or module, so there is no place for "
                        "--local-rank=N; with --no-python it goes right after PROGRAM",
-                       settings->rows[OPT_LOCAL_RANK_ARG].origin, plan->argv.items[0]);
-    plan->local_rank_arg = true;
+                       arg->origin, words[0]);
     return 0;
 }
 
 int plan_resolve_program(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
 {
     const struct settings *settings = inputs->settings;
-    const char *const *words = plan_program_words(inputs);
-    bool module = settings_flag(settings, OPT_MODULE);
-    bool bare = settings_flag(settings, OPT_NO_PYTHON);
-    bool file = !bare && !module && (plan->torchrun || program_is_python_file(words[0]));
-    const char *python = NULL;
+    const struct plan_command command = {.words = plan_program_words(inputs),
+                                         .envp = strvec_texts(&plan->env),
+                                         .argv = &plan->argv,
+                                         .script_index = &plan->script_index};
 
-    if (module && bare)
+    if (settings_flag(settings, OPT_MODULE) && settings_flag(settings, OPT_NO_PYTHON))
         return err_set(err, ERR_USAGE, "%s and %s exclude each other: a module needs Python",
                        settings->rows[OPT_MODULE].origin, settings->rows[OPT_NO_PYTHON].origin);
-    if ((module || file) && find_python(inputs, plan, words[0], &python, err) < 0)
-        return -1;
-    if (python) {
-        strvec_push(&plan->argv, python);
-        strvec_push(&plan->argv, "-u");
-        if (module)
-            strvec_push(&plan->argv, "-m");
-        plan->script_index = (int)plan->argv.count;
-    } else if (bare) {
-        plan->script_index = 0;
-    } else if (program_classify(words, false) == PROGRAM_PYTHON) {
-        plan->script_index = find_script(words);
-    }
-    strvec_push_all(&plan->argv, words);
+    plan->local_rank_arg = settings_flag(settings, OPT_LOCAL_RANK_ARG) && plan->mode == PLAN_FANOUT;
     if (settings_text(settings, OPT_WORKDIR))
         plan->workdir = strvec_push(&plan->texts, settings_text(settings, OPT_WORKDIR));
-    return check_local_rank_arg(settings, plan, err);
+    return plan_resolve_command(inputs, plan, &command, err);
 }

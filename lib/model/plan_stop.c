@@ -86,23 +86,23 @@ static void resolve_rewrite(const char *text, unsigned char rewrite[PLAN_SIGNALS
     }
 }
 
-/* On a terminal the one program decides what Ctrl-C means to it, however often. */
-static void resolve_stops(const struct plan *plan, bool tty_in, bool stops[PLAN_SIGNALS])
+/*
+ * On a terminal the one program decides what Ctrl-C means to it, however often. torchrun's users may
+ * name further signals; one that they leave out would kill torchrun itself, so that it stops too.
+ */
+static void resolve_stops(const struct settings *settings, const struct plan *plan, bool tty_in,
+                          bool stops[PLAN_SIGNALS])
 {
+    const char *named = settings_stated(settings, OPT_SIGNALS_TO_HANDLE)
+                            ? settings_text(settings, OPT_SIGNALS_TO_HANDLE)
+                            : "";
+    char item[ITEM_ROOM];
+
     stops[SIGTERM] = true;
     if (plan->mode == PLAN_FANOUT && !(plan->job.nproc == 1 && tty_in))
         stops[SIGINT] = stops[SIGQUIT] = stops[SIGHUP] = true;
-}
-
-static void resolve_exit_zero(const char *text, bool exit_zero[256])
-{
-    char item[ITEM_ROOM];
-    long code;
-
-    while (next_item(&text, item)) {
-        if (scan_int(item, 0, 255, &code))
-            exit_zero[code] = true;
-    }
+    while (next_item(&named, item))
+        stops[signame_number(item)] = true;
 }
 
 void plan_resolve_stop(const struct plan_inputs *inputs, struct plan *plan)
@@ -119,9 +119,8 @@ void plan_resolve_stop(const struct plan_inputs *inputs, struct plan *plan)
     stop->orphan_grace_ns = settings_ns(settings, OPT_ORPHAN_GRACE);
     stop->settle_ns = settings_ns(settings, OPT_SETTLE);
     resolve_rewrite(settings_text(settings, OPT_REWRITE), stop->rewrite);
-    resolve_stops(plan, inputs->facts->tty_in, stop->stops);
+    resolve_stops(settings, plan, inputs->facts->tty_in, stop->stops);
     plan->parent_death_signal = (int)settings_int(settings, OPT_PARENT_DEATH_SIGNAL);
-    resolve_exit_zero(settings_text(settings, OPT_EXIT_ZERO), plan->exit_zero);
     plan->inherit_signals = settings_flag(settings, OPT_INHERIT_SIGNALS);
     plan->warn_reaped = settings_flag(settings, OPT_WARN_REAPED);
 }

@@ -122,7 +122,7 @@ int platform_mend_sagemaker(const struct platform *platform, struct settings *se
 
     if (!memory)
         return err_set(err, ERR_SYSTEM, "no memory for the hosts of SageMaker");
-    json_setup(&arena, memory, JSON_ROOM);
+    json_setup(&arena, memory, JSON_ROOM, 0);
     json_begin(&arena);
     rc = read_sagemaker(platform, &settings->texts, place, err);
     json_end();

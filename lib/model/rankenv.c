@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 
 #define LIST_ROOM 32768 /* a list of devices: 8 GPUs in 7 MIG parts each need about 5 KiB */
 
@@ -85,6 +86,20 @@ void rankenv_scrub(struct strvec *env)
     }
     strvec_release(env);
     *env = kept;
+}
+
+void rankenv_apply(struct strvec *env, const struct strvec *unset, const struct strvec *set)
+{
+    for (size_t i = 0; i < unset->count; i++)
+        env_unset(env, unset->items[i]);
+    for (size_t i = 0; i < set->count; i++) {
+        const char *entry = set->items[i];
+        size_t len = strcspn(entry, "=");
+        CLEANUP(strvec_release) struct strvec name = STRVEC_INIT;
+
+        if (entry[len] == '=')
+            env_set(env, strvec_pushf(&name, "%.*s", (int)len, entry), entry + len + 1);
+    }
 }
 
 static void set_default(struct strvec *env, const char *name, const char *value)
@@ -223,6 +238,8 @@ void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv
     strvec_push_all(ret, strvec_texts(&plan->env));
     if (plan->mode == PLAN_INIT)
         return;
+    if (plan->ranks)
+        rankenv_apply(ret, &plan->ranks[local_rank].env_unset, &plan->ranks[local_rank].env_set);
     set_ranks(&plan->job, local_rank, ret);
     set_rendezvous(&plan->job, late, ret);
     set_devices(plan, local_rank, ret);
@@ -233,11 +250,37 @@ void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv
         set_int(ret, "OMP_NUM_THREADS", plan->omp_threads);
 }
 
+const struct strvec *rankenv_program(const struct plan *plan, int local_rank)
+{
+    if (plan->ranks && plan->ranks[local_rank].argv.count > 0)
+        return &plan->ranks[local_rank].argv;
+    return &plan->argv;
+}
+
+/* Appends a word with torchrun's macro ${local_rank} filled in. */
+static void push_word(struct strvec *argv, const char *word, int local_rank)
+{
+    static const char macro[] = "${local_rank}";
+    CLEANUP(strvec_release) struct strvec scratch = STRVEC_INIT;
+    const char *text = "", *found;
+
+    for (; (found = strstr(word, macro)); word = found + sizeof(macro) - 1)
+        text = strvec_pushf(&scratch, "%s%.*s%d", text, (int)(found - word), word, local_rank);
+    strvec_pushf(argv, "%s%s", text, word);
+}
+
 void rankenv_argv(const struct plan *plan, int local_rank, struct strvec *ret)
 {
-    for (size_t i = 0; i < plan->argv.count; i++) {
-        strvec_push(ret, plan->argv.items[i]);
-        if (plan->local_rank_arg && (int)i == plan->script_index)
+    const struct strvec *argv = rankenv_program(plan, local_rank);
+    bool own = argv != &plan->argv;
+    int script = own ? plan->ranks[local_rank].script_index : plan->script_index;
+
+    for (size_t i = 0; i < argv->count; i++) {
+        if (plan->mode == PLAN_FANOUT && i > 0)
+            push_word(ret, argv->items[i], local_rank);
+        else
+            strvec_push(ret, argv->items[i]);
+        if (plan->local_rank_arg && (int)i == script)
             strvec_pushf(ret, "--local-rank=%d", local_rank);
     }
 }

@@ -22,6 +22,9 @@ struct rankenv_late {
  */
 void rankenv_scrub(struct strvec *env);
 
+/* Takes names away from an environment and then sets "NAME=value" texts: what a spec's env: says. */
+void rankenv_apply(struct strvec *env, const struct strvec *unset, const struct strvec *set);
+
 /*
  * Builds the environment of a local rank into *ret (empty before; owned by the caller). Where this
  * process is one rank of many that somebody else started (plan->job.task), what is there stays as
@@ -30,7 +33,13 @@ void rankenv_scrub(struct strvec *env);
 void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv_late *late,
                    struct strvec *ret);
 
-/* Builds the argument list of a local rank into *ret. */
+/* The program of a local rank as planned, its own or that of all. */
+const struct strvec *rankenv_program(const struct plan *plan, int local_rank);
+
+/*
+ * Builds the argument list of a local rank into *ret: in fan-out with ${local_rank} in any word but
+ * the first filled in, and with --local-rank=N if that is planned.
+ */
 void rankenv_argv(const struct plan *plan, int local_rank, struct strvec *ret);
 
 #endif

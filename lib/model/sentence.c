@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/signame.h"
+#include "model/rankenv.h"
 
 #define ERROR_MAX 200 /* bytes of an error's message in the sentence */
 
@@ -66,10 +67,12 @@ void sentence_error(const struct finding *finding, size_t limit, struct buf *out
     }
 }
 
-static void add_start_failure(const struct outcome_rank *rank, const struct plan *plan,
-                              struct buf *out)
+static void add_start_failure(const struct outcome *outcome, const struct plan *plan,
+                              int local_rank, struct buf *out)
 {
-    const char *program = plan->argv.count > 0 ? plan->argv.items[0] : "";
+    const struct outcome_rank *rank = &outcome->ranks[local_rank];
+    const struct strvec *argv = rankenv_program(plan, local_rank);
+    const char *program = argv->count > 0 ? argv->items[0] : "";
     const char *reason = strerrordesc_np(rank->stage_errno);
 
     buf_adds(out, "could not be started: ");
@@ -99,6 +102,10 @@ static void add_kill_origin(const struct outcome *outcome, const struct plan *pl
             buf_adds(out, ", limit ");
             add_size(plan->memory_limit_bytes, out);
         }
+        if (outcome->memory_peak_bytes > 0) {
+            buf_adds(out, ", peak ");
+            add_size(outcome->memory_peak_bytes, out);
+        }
         buf_addc(out, ')');
     } else if (outcome_rank_killed_from_outside(rank)) {
         buf_adds(out, " from outside");
@@ -115,7 +122,7 @@ void sentence_end(const struct outcome *outcome, const struct plan *plan, int lo
     char name[SIGNAME_MAX];
 
     if (rank->state == RANK_START_FAILED) {
-        add_start_failure(rank, plan, out);
+        add_start_failure(outcome, plan, local_rank, out);
     } else if (rank->state != RANK_ENDED) {
         buf_adds(out, "not ended yet");
     } else if (outcome_rank_killed_by_us(rank)) {
@@ -179,6 +186,14 @@ static void add_success(const struct outcome *outcome, const struct plan *plan, 
     add_count(outcome, plan, out);
     buf_adds(out, " ended with exit code 0 after ");
     sentence_seconds(last_end(outcome), out);
+}
+
+/* --oom fail, and no rank has told of it. */
+static void add_silent_oom(const struct outcome *outcome, const struct plan *plan, struct buf *out)
+{
+    add_success(outcome, plan, out);
+    buf_addf(out, ", but the kernel killed %" PRIu64 " %s for lack of memory", outcome->oom_kills,
+             outcome->oom_kills == 1 ? "process" : "processes");
 }
 
 static void add_stopped(const struct outcome *outcome, const struct plan *plan, struct buf *out)
@@ -247,7 +262,7 @@ static void add_failed(const struct outcome *outcome, const struct plan *plan,
     sentence_rank(plan, verdict->root, out);
     if (rank->state == RANK_START_FAILED) {
         buf_addc(out, ' ');
-        add_start_failure(rank, plan, out);
+        add_start_failure(outcome, plan, verdict->root, out);
         return;
     }
     if (plan->mode == PLAN_INIT)
@@ -280,6 +295,8 @@ void sentence_verdict(const struct outcome *outcome, const struct plan *plan,
         add_stopped(outcome, plan, out);
     else if (verdict->word == VERDICT_RUNNING)
         add_running(outcome, plan, out);
+    else if (outcome->oom_kills > 0)
+        add_silent_oom(outcome, plan, out);
     else
         buf_adds(out, "nothing runs any more, and no rank has failed by itself");
 }

@@ -84,7 +84,7 @@ static bool meets_platform(enum setting_source here, enum setting_source there)
 
 static bool is_repeatable(const struct option_row *row)
 {
-    return row->type == OPTION_REWRITE || row->type == OPTION_CODES;
+    return row->type == OPTION_REWRITE || row->type == OPTION_CODES || row->type == OPTION_CODE_MAP;
 }
 
 static void take(struct settings *settings, enum option_id id, const struct setting *offer)
@@ -130,7 +130,7 @@ int settings_offer(struct settings *settings, enum option_id id, const struct se
 }
 
 /* An image may carry its version as RANKINIT_VERSION; asking is for people. */
-static bool has_twin(int id)
+bool settings_has_twin(enum option_id id)
 {
     return !option_rows[id].spec_only && id != OPT_VERSION && id != OPT_HELP;
 }
@@ -142,7 +142,8 @@ static int find_twin(const char *name, size_t len)
         char room[64];
 
         options_twin((enum option_id)id, "", room);
-        if (has_twin(id) && strlen(room) == len && memcmp(room, name, len) == 0)
+        if (settings_has_twin((enum option_id)id) && strlen(room) == len &&
+            memcmp(room, name, len) == 0)
             return id;
     }
     return -1;
@@ -154,7 +155,7 @@ static void note_unknown(const char *name, size_t len, struct strvec *notices)
     int id = options_nearest(name, len);
     char room[64];
 
-    if (id < 0 || !has_twin(id))
+    if (id < 0 || !settings_has_twin((enum option_id)id))
         strvec_pushf(notices, TWIN_PREFIX "%.*s is no setting: ignored", (int)len, name);
     else
         strvec_pushf(notices, TWIN_PREFIX "%.*s is no setting: ignored; did you mean %s?", (int)len,
@@ -260,6 +261,22 @@ bool settings_state_shape(const struct settings *settings)
             return true;
     }
     return false;
+}
+
+const char *settings_source_word(enum setting_source source)
+{
+    static const char *const words[] = {
+        [SOURCE_NONE] = "unset",
+        [SOURCE_DEFAULT] = "default",
+        [SOURCE_DISCOVERY] = "discovery",
+        [SOURCE_PLATFORM] = "platform",
+        [SOURCE_ACCELERATE] = "accelerate",
+        [SOURCE_SPEC] = "spec",
+        [SOURCE_TWIN] = "twin",
+        [SOURCE_FLAG] = "flag",
+    };
+
+    return words[source];
 }
 
 const char *settings_text(const struct settings *settings, enum option_id id)

@@ -69,6 +69,12 @@ bool settings_stated(const struct settings *settings, enum option_id id);
 /* True if any row that asks for fan-out was stated by flag, twin, spec or Accelerate file. */
 bool settings_state_shape(const struct settings *settings);
 
+/* True for a row that has a RANKINIT_* twin; --help and --version have none. */
+bool settings_has_twin(enum option_id id);
+
+/* "flag", "twin", "spec", ...; "unset" for none. */
+const char *settings_source_word(enum setting_source source);
+
 /* Readers; the text was checked before, so they cannot fail. Unset: NULL, 0, -1 (word), false. */
 const char *settings_text(const struct settings *settings, enum option_id id);
 long settings_int(const struct settings *settings, enum option_id id);

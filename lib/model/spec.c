@@ -2,200 +2,17 @@
 
 #include <cyaml/cyaml.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/scan.h"
 #include "model/spec_check.h"
+#include "model/spec_keys.h"
 
 #define API_VERSION "rankinit/v1"
-#define ENV_MAX     4096 /* entries of env: */
-
-/* NOLINTBEGIN(bugprone-macro-parentheses): the arguments are names of members. */
-
-/*
- * The keys, once: V is one value, L a list of values. From these rows come the members of the
- * structs that libcyaml fills, its schema (which is also the key tree of spec_check), and the
- * options that the values belong to.
- */
-#define SPEC_KEYS_job(V, L)                    \
-    V(job, id, OPT_RDZV_ID)                    \
-    V(job, nnodes, OPT_NNODES)                 \
-    V(job, node_rank, OPT_NODE_RANK)           \
-    V(job, nproc_per_node, OPT_NPROC_PER_NODE) \
-    V(job, rank_means, OPT_RANK_MEANS)         \
-    V(job, role, OPT_ROLE)
-#define SPEC_KEYS_rendezvous(V, L)              \
-    V(rendezvous, master_addr, OPT_MASTER_ADDR) \
-    V(rendezvous, master_port, OPT_MASTER_PORT) \
-    V(rendezvous, wait, OPT_WAIT_MASTER)        \
-    V(rendezvous, check, OPT_WAIT_CHECK)
-#define SPEC_KEYS_devices(V, L)             \
-    V(devices, mode, OPT_DEVICE_MODE)       \
-    V(devices, per_rank, OPT_GPUS_PER_RANK) \
-    V(devices, list, OPT_DEVICES)           \
-    V(devices, vendor, OPT_VENDOR)          \
-    V(devices, share, OPT_DEVICE_SHARE)
-#define SPEC_KEYS_cpu(V, L)    \
-    V(cpu, bind, OPT_CPU_BIND) \
-    V(cpu, threads, OPT_THREADS)
-#define SPEC_KEYS_output(V, L)            \
-    V(output, capture, OPT_CAPTURE)       \
-    V(output, prefix, OPT_LOG_PREFIX)     \
-    V(output, log_dir, OPT_LOG_DIR)       \
-    V(output, tee, OPT_TEE)               \
-    V(output, redirects, OPT_REDIRECTS)   \
-    V(output, tail_lines, OPT_TAIL_LINES) \
-    V(output, max_bytes, OPT_OUTPUT_MAX_BYTES)
-#define SPEC_KEYS_stop(V, L)            \
-    V(stop, grace, OPT_GRACE)           \
-    V(stop, fail_grace, OPT_FAIL_GRACE) \
-    V(stop, scope, OPT_STOP_SCOPE)      \
-    L(stop, rewrite, OPT_REWRITE)       \
-    V(stop, exit, OPT_STOP_EXIT)        \
-    V(stop, settle, OPT_SETTLE)         \
-    V(stop, orphan_grace, OPT_ORPHAN_GRACE)
-#define SPEC_KEYS_limits(V, L)        \
-    V(limits, timeout, OPT_TIMEOUT)   \
-    V(limits, idle, OPT_IDLE_TIMEOUT) \
-    V(limits, start, OPT_START_TIMEOUT)
-#define SPEC_KEYS_restart(V, L)                    \
-    V(restart, max, OPT_MAX_RESTARTS)              \
-    V(restart, backoff, OPT_RESTART_BACKOFF)       \
-    V(restart, window, OPT_RESTART_WINDOW)         \
-    V(restart, min_uptime, OPT_RESTART_MIN_UPTIME) \
-    L(restart, only, OPT_RESTART_ONLY)             \
-    L(restart, never, OPT_RESTART_NEVER)
-#define SPEC_KEYS_summary(V, L)                      \
-    V(summary, file, OPT_SUMMARY)                    \
-    V(summary, termination_log, OPT_TERMINATION_LOG) \
-    V(summary, max_bytes, OPT_MAX_BYTES)
-#define SPEC_KEYS_exit(V, L)         \
-    V(exit, preset, OPT_EXIT_PRESET) \
-    L(exit, map, OPT_EXIT_MAP)       \
-    V(exit, oom, OPT_OOM)
-#define SPEC_KEYS_security(V, L)                \
-    V(security, user, OPT_USER)                 \
-    V(security, no_new_privs, OPT_NO_NEW_PRIVS) \
-    L(security, drop, OPT_CAP_DROP)             \
-    L(security, keep, OPT_CAP_KEEP)             \
-    V(security, seccomp, OPT_SECCOMP)           \
-    L(security, allow, OPT_SECCOMP_ALLOW)       \
-    L(security, deny, OPT_SECCOMP_DENY)         \
-    L(security, rlimits, OPT_RLIMIT)            \
-    V(security, oom_score_adj, OPT_OOM_SCORE_ADJ)
-#define SPEC_KEYS_hydra(V, L) V(hydra, pin, OPT_HYDRA)
-
-#define SPEC_SECTIONS(S) \
-    S(job)               \
-    S(rendezvous)        \
-    S(devices)           \
-    S(cpu)               \
-    S(output)            \
-    S(stop)              \
-    S(limits)            \
-    S(restart)           \
-    S(summary)           \
-    S(exit)              \
-    S(security)          \
-    S(hydra)
-
-struct texts {
-    char **items;
-    unsigned count;
-};
-
-/* The structs: one per section, and the document. NULL: the key is absent. */
-#define MEMBER_VALUE(section, key, id) char *key;
-#define MEMBER_LIST(section, key, id)  struct texts key;
-#define SECTION_STRUCT(section)                        \
-    struct spec_##section {                            \
-        SPEC_KEYS_##section(MEMBER_VALUE, MEMBER_LIST) \
-    };
-SPEC_SECTIONS(SECTION_STRUCT)
-
-struct spec_env {
-    char *name, *value, *unset;
-};
-
-struct spec_file {
-    char *api_version, *workdir;
-    struct texts command;
-    struct spec_env *env;
-    unsigned env_count;
-#define SECTION_MEMBER(section) struct spec_##section section;
-    SPEC_SECTIONS(SECTION_MEMBER)
-};
-
-/* The schema. Every scalar is a text: libcyaml would read "maybe" as true and 010 as 8. */
-#define OPTIONAL CYAML_FLAG_OPTIONAL
-#define TEXT_FIELD(key, type, member, min) \
-    CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | OPTIONAL, type, member, min, CYAML_UNLIMITED)
-#define TEXTS_FIELD(key, type, member, entry)                                          \
-    CYAML_FIELD_SEQUENCE_COUNT(key, CYAML_FLAG_POINTER | OPTIONAL, type, member.items, \
-                               member.count, entry, 0, CYAML_UNLIMITED)
-
-static const cyaml_schema_value_t word_schema = {
-    CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char *, 1, CYAML_UNLIMITED)};
-
-static const cyaml_schema_value_t argument_schema = {
-    CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char *, 0, CYAML_UNLIMITED)};
-
-static const cyaml_schema_field_t env_fields[] = {
-    TEXT_FIELD("name", struct spec_env, name, 1),
-    TEXT_FIELD("value", struct spec_env, value, 0),
-    TEXT_FIELD("unset", struct spec_env, unset, 1),
-    CYAML_FIELD_END,
-};
-
-static const cyaml_schema_value_t env_schema = {
-    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct spec_env, env_fields)};
-
-#define FIELD_VALUE(section, key, id) TEXT_FIELD(#key, struct spec_##section, key, 1),
-#define FIELD_LIST(section, key, id)  TEXTS_FIELD(#key, struct spec_##section, key, &word_schema),
-#define SECTION_FIELDS(section)                                       \
-    static const cyaml_schema_field_t section##_fields[] = {          \
-        SPEC_KEYS_##section(FIELD_VALUE, FIELD_LIST) CYAML_FIELD_END, \
-    };
-SPEC_SECTIONS(SECTION_FIELDS)
-
-#define SECTION_FIELD(section) \
-    CYAML_FIELD_MAPPING(#section, OPTIONAL, struct spec_file, section, section##_fields),
-
-static const cyaml_schema_field_t file_fields[] = {
-    TEXT_FIELD("apiVersion", struct spec_file, api_version, 1),
-    TEXT_FIELD("workdir", struct spec_file, workdir, 1),
-    TEXTS_FIELD("command", struct spec_file, command, &argument_schema),
-    CYAML_FIELD_SEQUENCE("env", CYAML_FLAG_POINTER | OPTIONAL, struct spec_file, env, &env_schema,
-                         0, ENV_MAX),
-    SPEC_SECTIONS(SECTION_FIELD) CYAML_FIELD_IGNORE("ranks", OPTIONAL),
-    CYAML_FIELD_END,
-};
-
-static const cyaml_schema_value_t file_schema = {
-    CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct spec_file, file_fields)};
-
-/* Which option a value belongs to; its name for people is the option's spec_key. */
-struct target {
-    enum option_id id;
-    bool is_list;
-    size_t offset; /* in struct spec_file */
-};
-
-#define TARGET_VALUE(section, key, id) {id, false, offsetof(struct spec_file, section.key)},
-#define TARGET_LIST(section, key, id)  {id, true, offsetof(struct spec_file, section.key)},
-#define SECTION_TARGETS(section)       SPEC_KEYS_##section(TARGET_VALUE, TARGET_LIST)
-
-/* clang-format off */
-static const struct target targets[] = {
-    {OPT_WORKDIR, false, offsetof(struct spec_file, workdir)},
-    SPEC_SECTIONS(SECTION_TARGETS)
-};
-/* clang-format on */
-
-/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* What is at hand while a document is turned into settings. */
 struct reading {
@@ -225,7 +42,7 @@ static void free_file(struct spec_file **file)
 {
     const cyaml_config_t config = {.mem_fn = cyaml_mem, .flags = CYAML_CFG_NO_ALIAS};
 
-    cyaml_free(&config, &file_schema, *file, 0);
+    cyaml_free(&config, &spec_file_schema, *file, 0);
 }
 
 /* Loads a document that spec_check has let pass; NULL with *err filled if that fails. */
@@ -242,7 +59,7 @@ static struct spec_file *load(const struct spec_source *source, struct err *err)
     };
     cyaml_data_t *data = NULL;
     cyaml_err_t result = cyaml_load_data((const uint8_t *)source->bytes, source->len, &config,
-                                         &file_schema, &data, NULL);
+                                         &spec_file_schema, &data, NULL);
 
     if (result == CYAML_ERR_OOM)
         err_set(err, ERR_SYSTEM, "%s: out of memory", source->name);
@@ -258,7 +75,7 @@ static int refuse(const struct reading *reading, const char *path, const char *w
 {
     struct spec_mark mark;
 
-    if (!spec_check_find(&reading->source, &file_schema, path, &mark))
+    if (!spec_check_find(&reading->source, &spec_file_schema, path, &mark))
         return err_set(reading->err, ERR_SPEC, "%s: %s: %s", reading->source.name, path, what);
     return err_set(reading->err, ERR_SPEC, "%s:%zu:%zu: %s: %s", reading->source.name, mark.line,
                    mark.column, path, what);
@@ -295,7 +112,8 @@ static int offer_text(const struct reading *reading, enum option_id id, const ch
 }
 
 /* An empty list states nothing. */
-static int offer_list(const struct reading *reading, enum option_id id, const struct texts *list)
+static int offer_list(const struct reading *reading, enum option_id id,
+                      const struct spec_texts *list)
 {
     CLEANUP_FREE char *joined = NULL;
     size_t size = 1;
@@ -316,16 +134,17 @@ static int offer_list(const struct reading *reading, enum option_id id, const st
 
 static int offer_all(const struct reading *reading, const struct spec_file *file)
 {
-    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
-        const char *member = (const char *)file + targets[i].offset;
+    for (const struct spec_target *target = spec_targets; target->id != OPT__COUNT; target++) {
+        const char *member = (const char *)file + target->offset;
         int result = 0;
 
-        if (targets[i].is_list) {
-            result = offer_list(reading, targets[i].id, (const struct texts *)(const void *)member);
+        if (target->is_list) {
+            result = offer_list(reading, target->id,
+                                (const struct spec_texts *)(const void *)member);
         } else {
             const char *text = *(char *const *)(const void *)member;
 
-            result = text ? offer_text(reading, targets[i].id, text) : 0;
+            result = text ? offer_text(reading, target->id, text) : 0;
         }
         if (result < 0)
             return -1;
@@ -333,46 +152,117 @@ static int offer_all(const struct reading *reading, const struct spec_file *file
     return 0;
 }
 
-static int refuse_env(const struct reading *reading, unsigned index, const char *what)
-{
-    char path[32];
+/* Where a list of env: stands and what it is read into. */
+struct env_reading {
+    const char *path; /* "env", "ranks[2].env" */
+    struct strvec *set, *unset;
+};
 
-    snprintf(path, sizeof(path), "env[%u]", index);
+static int refuse_env(const struct reading *reading, const struct env_reading *into, unsigned index,
+                      const char *what)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "%s[%u]", into->path, index);
     return refuse(reading, path, what);
 }
 
-static int read_env(const struct reading *reading, const struct spec_file *file, unsigned index)
+static int read_env(const struct reading *reading, const struct env_reading *into,
+                    const struct spec_env *env, unsigned index)
 {
-    const struct spec_env *entry = &file->env[index];
+    const struct spec_env *entry = &env[index];
 
     if (!entry->name || strchr(entry->name, '='))
-        return refuse_env(reading, index, "needs a name, without =");
+        return refuse_env(reading, into, index, "needs a name, without =");
     if (!entry->value == !entry->unset)
-        return refuse_env(reading, index, "needs either value: or unset: true");
+        return refuse_env(reading, into, index, "needs either value: or unset: true");
     if (entry->unset && strcmp(entry->unset, "true") != 0)
-        return refuse_env(reading, index, "unset can only be true");
+        return refuse_env(reading, into, index, "unset can only be true");
     for (unsigned i = 0; i < index; i++) {
-        if (strcmp(file->env[i].name, entry->name) == 0)
-            return refuse_env(reading, index, "this name is in the list twice");
+        if (strcmp(env[i].name, entry->name) == 0)
+            return refuse_env(reading, into, index, "this name is in the list twice");
     }
     if (entry->unset)
-        strvec_push(&reading->spec->env_unset, entry->name);
+        strvec_push(into->unset, entry->name);
     else
-        strvec_pushf(&reading->spec->env_set, "%s=%s", entry->name, entry->value);
+        strvec_pushf(into->set, "%s=%s", entry->name, entry->value);
+    return 0;
+}
+
+static int read_command(const struct reading *reading, const struct spec_texts *command,
+                        const char *path, struct strvec *ret)
+{
+    for (unsigned i = 0; i < command->count; i++)
+        strvec_push(ret, command->items[i]);
+    if (command->count > 0 && command->items[0][0] == '\0')
+        return refuse(reading, path, "begins with an empty text");
+    return 0;
+}
+
+static void take_number(void *context, long number)
+{
+    (void)context;
+    (void)number;
+}
+
+/* Keys that say something; `local` only says of whom. */
+static bool states_something(const struct spec_row *row)
+{
+    return row->devices || row->env_count > 0 || row->command.count > 0;
+}
+
+static int read_row(const struct reading *reading, const struct spec_row *row, size_t index)
+{
+    struct spec_rank *rank = &reading->spec->ranks[index];
+    char path[32], env_path[40], command_path[48];
+    const struct env_reading into = {env_path, &rank->env_set, &rank->env_unset};
+
+    snprintf(path, sizeof(path), "ranks[%zu]", index);
+    snprintf(env_path, sizeof(env_path), "%s.env", path);
+    snprintf(command_path, sizeof(command_path), "%s.command", path);
+    if (!row->local || !scan_list(row->local, SPEC_LOCAL_MAX, take_number, NULL))
+        return refuse(reading, path, "needs local: local ranks such as \"0\" or \"0-3,6\"");
+    if (!states_something(row))
+        return refuse(reading, path, "states nothing: give devices, env or command");
+    rank->origin = strvec_pushf(&rank->texts, "%s: %s", reading->source.name, path);
+    rank->local = strvec_push(&rank->texts, row->local);
+    rank->devices = row->devices ? strvec_push(&rank->texts, row->devices) : NULL;
+    for (unsigned i = 0; i < row->env_count; i++) {
+        if (read_env(reading, &into, row->env, i) < 0)
+            return -1;
+    }
+    return read_command(reading, &row->command, command_path, &rank->command);
+}
+
+static int read_rows(const struct reading *reading, const struct spec_file *file)
+{
+    struct spec *spec = reading->spec;
+
+    if (file->ranks_count == 0)
+        return 0;
+    spec->ranks = calloc(file->ranks_count, sizeof(*spec->ranks));
+    if (!spec->ranks)
+        return err_set(reading->err, ERR_SYSTEM, "%s: out of memory", reading->source.name);
+    spec->rank_count = file->ranks_count;
+    for (size_t i = 0; i < spec->rank_count; i++) {
+        if (read_row(reading, &file->ranks[i], i) < 0)
+            return -1;
+    }
     return 0;
 }
 
 static int read_rest(const struct reading *reading, const struct spec_file *file)
 {
+    struct spec *spec = reading->spec;
+    const struct env_reading into = {"env", &spec->env_set, &spec->env_unset};
+
     for (unsigned i = 0; i < file->env_count; i++) {
-        if (read_env(reading, file, i) < 0)
+        if (read_env(reading, &into, file->env, i) < 0)
             return -1;
     }
-    for (unsigned i = 0; i < file->command.count; i++)
-        strvec_push(&reading->spec->command, file->command.items[i]);
-    if (file->command.count > 0 && file->command.items[0][0] == '\0')
-        return refuse(reading, "command", "begins with an empty text");
-    return 0;
+    if (read_command(reading, &file->command, "command", &spec->command) < 0)
+        return -1;
+    return read_rows(reading, file);
 }
 
 static int read_all(const struct reading *reading)
@@ -381,7 +271,7 @@ static int read_all(const struct reading *reading)
 
     if (reading->source.len > SPEC_BYTES_MAX)
         return err_set(reading->err, ERR_SPEC, "%s: is larger than 1 MiB", reading->source.name);
-    if (spec_check(&reading->source, &file_schema, reading->err) < 0)
+    if (spec_check(&reading->source, &spec_file_schema, reading->err) < 0)
         return -1;
     file = load(&reading->source, reading->err);
     if (!file || check_version(reading, file) < 0)
@@ -401,7 +291,7 @@ int spec_read(const struct spec_source *source, struct settings *settings, struc
         .err = err,
     };
 
-    *ret = (struct spec){.command = STRVEC_INIT, .env_set = STRVEC_INIT, .env_unset = STRVEC_INIT};
+    *ret = (struct spec){.command = STRVEC_INIT};
     if (read_all(&reading) == 0)
         return 0;
     spec_release(ret);
@@ -410,7 +300,17 @@ int spec_read(const struct spec_source *source, struct settings *settings, struc
 
 void spec_release(struct spec *spec)
 {
+    for (size_t i = 0; i < spec->rank_count; i++) {
+        struct spec_rank *rank = &spec->ranks[i];
+
+        strvec_release(&rank->command);
+        strvec_release(&rank->env_set);
+        strvec_release(&rank->env_unset);
+        strvec_release(&rank->texts);
+    }
+    free(spec->ranks);
     strvec_release(&spec->command);
     strvec_release(&spec->env_set);
     strvec_release(&spec->env_unset);
+    *spec = (struct spec){.command = STRVEC_INIT};
 }

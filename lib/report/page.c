@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "model/sentence.h"
+#include "report/columns.h"
 #include "report/groups.h"
+#include "report/hints.h"
 
-#define COLUMNS     80
 #define ROWS_MAX    8
 #define LINES_MAX   20  /* of a traceback or of stderr */
 #define ERROR_MAX   160 /* bytes of an error's message */
@@ -22,49 +23,6 @@ struct page {
     const struct verdict *verdict;
     struct buf *out;
 };
-
-/* Bytes of text that take at most `columns` columns, one for each character. */
-static size_t bytes_of_columns(const char *text, size_t len, size_t columns)
-{
-    size_t i = 0, size;
-
-    while (i < len && columns-- > 0) {
-        size = buf_utf8_size(text + i, len - i);
-        i += size > 0 ? size : 1;
-    }
-    return i;
-}
-
-/* The bytes of text that go on one line: broken at a blank if there is one. */
-static size_t line_size(const char *text, size_t len, size_t columns)
-{
-    size_t fit = bytes_of_columns(text, len, columns);
-    const char *blank;
-
-    if (fit == len)
-        return len;
-    blank = memrchr(text, ' ', fit + 1);
-    return blank && blank > text ? (size_t)(blank - text) : fit;
-}
-
-/* Adds a paragraph, broken into lines that begin with `first` and then with as many blanks. */
-static void add_paragraph(struct buf *out, const char *first, const struct buf *text)
-{
-    size_t indent = strlen(first), at = 0, size;
-
-    while (at < text->len) {
-        size = line_size(text->data + at, text->len - at, COLUMNS - indent);
-        if (at == 0)
-            buf_adds(out, first);
-        else
-            buf_addf(out, "%*s", (int)indent, "");
-        buf_add_plain(out, text->data + at, size);
-        buf_addc(out, '\n');
-        at += size;
-        while (at < text->len && text->data[at] == ' ')
-            at++;
-    }
-}
 
 /* Adds the last lines of somebody's words, each cut to the page's width. */
 static void add_quoted(struct buf *out, const char *text, int lines)
@@ -86,7 +44,7 @@ static void add_quoted(struct buf *out, const char *text, int lines)
 
         size = size < len - at ? size : len - at;
         buf_adds(out, QUOTE);
-        buf_add_plain(out, text + at, bytes_of_columns(text + at, size, COLUMNS - QUOTE_WIDTH));
+        buf_add_plain(out, text + at, columns_bytes(text + at, size, COLUMNS - QUOTE_WIDTH));
         buf_addc(out, '\n');
         at += size + 1;
     }
@@ -150,7 +108,7 @@ static void add_group(struct page *page, const struct groups *groups, int index)
         buf_adds(&text, " after ");
         sentence_seconds(group->at_ns, &text);
     }
-    add_paragraph(page->out, "  ", &text);
+    columns_paragraph("  ", text.data, text.len, page->out);
 }
 
 static void add_groups(struct page *page)
@@ -200,7 +158,7 @@ static void add_stop(struct page *page)
     if (text.len == 0)
         return;
     text.len -= 2;
-    add_paragraph(page->out, "  ", &text);
+    columns_paragraph("  ", text.data, text.len, page->out);
 }
 
 static void add_unreaped(struct page *page)
@@ -225,8 +183,17 @@ static void add_unreaped(struct page *page)
         if (process->rank >= 0)
             buf_addf(&text, ", of rank %d", page->plan->job.first_rank + process->rank);
         buf_addc(&text, ')');
-        add_paragraph(page->out, "  ", &text);
+        columns_paragraph("  ", text.data, text.len, page->out);
     }
+}
+
+static void add_hints(struct page *page)
+{
+    struct hints hints;
+
+    hints_make(page->plan, page->outcome, page->verdict, &hints);
+    for (int i = 0; i < hints.count; i++)
+        columns_paragraph("  hint: ", hints.texts[i], strlen(hints.texts[i]), page->out);
 }
 
 void page_render(const struct plan *plan, const struct outcome *outcome,
@@ -240,7 +207,7 @@ void page_render(const struct plan *plan, const struct outcome *outcome,
         buf_addf(&text, "%s, exit code %d: ", outcome_verdict_word(verdict->word),
                  verdict->exit_code);
     buf_adds(&text, verdict->message);
-    add_paragraph(out, "rankinit: ", &text);
+    columns_paragraph("rankinit: ", text.data, text.len, out);
     if (verdict->root >= 0) {
         add_words(&page);
         add_groups(&page);
@@ -248,4 +215,5 @@ void page_render(const struct plan *plan, const struct outcome *outcome,
     if (verdict->word != VERDICT_SUCCEEDED)
         add_stop(&page);
     add_unreaped(&page);
+    add_hints(&page);
 }

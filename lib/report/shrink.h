@@ -20,6 +20,7 @@ struct shrink {
     size_t message;
     size_t names; /* job id and master address; 0: they go, and the host is cut */
     int rows;     /* of failures */
+    int hints;
     bool resources;
     bool counts; /* ranks, stop, ended, ... */
     bool root;   /* root_cause */
@@ -37,6 +38,7 @@ enum shrink_part {
     SHRINK_RESOURCES,
     SHRINK_JOB,
     SHRINK_FOREIGN,
+    SHRINK_HINTS,
     SHRINK__PARTS
 };
 

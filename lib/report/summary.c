@@ -8,6 +8,7 @@
 #include "model/sentence.h"
 #include "report/field.h"
 #include "report/groups.h"
+#include "report/hints.h"
 #include "report/shrink.h"
 
 #ifndef RANKINIT_VERSION
@@ -23,6 +24,7 @@
 struct writer {
     const struct summary *summary;
     const struct groups *groups;
+    const struct hints *hints;
     const struct shrink *limits;
     unsigned int cut; /* which parts were cut, bits of enum shrink_part */
 };
@@ -285,6 +287,8 @@ static void put_resources(struct writer *writer, struct json *root)
     }
     if (outcome->oom_known)
         json_put_int(object, "oom_kills", (int64_t)outcome->oom_kills);
+    if (outcome->memory_peak_bytes > 0)
+        json_put_int(object, "memory_peak_bytes", outcome->memory_peak_bytes);
     if (plan->memory_limit_bytes > 0)
         json_put_int(object, "memory_limit_bytes", plan->memory_limit_bytes);
     if (plan->shm_bytes >= 0)
@@ -300,6 +304,23 @@ static void put_counts(struct writer *writer, struct json *root)
     }
     put_ranks(writer, root);
     put_stop(writer, root);
+}
+
+static void put_hints(struct writer *writer, struct json *root)
+{
+    int count = writer->hints->count;
+    struct json *list;
+
+    if (count > writer->limits->hints) {
+        count = writer->limits->hints;
+        note_cut(writer, SHRINK_HINTS, false);
+    }
+    if (count == 0)
+        return;
+    list = json_new_array();
+    for (int i = 0; i < count; i++)
+        json_add_text(list, writer->hints->texts[i]);
+    json_put(root, "hints", list);
 }
 
 static void put_verdict(struct writer *writer, struct json *root)
@@ -347,6 +368,7 @@ static struct json *build(struct writer *writer)
     put_root_cause(writer, root);
     put_failures(writer, root);
     put_counts(writer, root);
+    put_hints(writer, root);
     put_job(writer, root);
     if (writer->limits->resources)
         put_resources(writer, root);
@@ -370,13 +392,15 @@ size_t summary_render(const struct summary *summary, char *out, size_t budget)
     /* The groups have the end of the arena: they are too large for the stack. */
     struct json_arena nodes = *summary->arena;
     struct groups *groups;
+    struct hints hints;
     size_t size = 0;
 
+    hints_make(summary->plan, summary->outcome, summary->verdict, &hints);
     nodes.size -= (sizeof(*groups) + 15) & ~(size_t)15;
     groups = (struct groups *)(void *)(nodes.base + nodes.size);
     groups_make(summary->outcome, summary->verdict, groups);
     for (int step = 0; size == 0 && shrink_step(step); step++) {
-        struct writer writer = {summary, groups, shrink_step(step), 0};
+        struct writer writer = {summary, groups, &hints, shrink_step(step), 0};
         const struct json *root;
 
         json_begin(&nodes);

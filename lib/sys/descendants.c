@@ -124,11 +124,21 @@ static void note_child(void *context, int proc_fd, pid_t pid)
     descendants->spared_started[descendants->spared_count++] = process.started;
 }
 
+static bool has_child(void)
+{
+    int options = WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT | __WALL;
+    siginfo_t unused;
+
+    return waitid(P_ALL, 0, &unused, options) == 0 || errno != ECHILD;
+}
+
 void descendants_init(struct descendants *descendants)
 {
     memset(descendants, 0, sizeof(*descendants));
     descendants->self = getpid();
-    each_process(note_child, descendants);
+    /* Hardly ever there is one, and a busy host's /proc is long. */
+    if (has_child())
+        each_process(note_child, descendants);
 }
 
 enum place { ELSEWHERE, BELOW_US, MOVED };
@@ -190,11 +200,8 @@ int descendants_walk(const struct descendants *descendants,
 
 bool descendants_none(const struct descendants *descendants)
 {
-    int options = WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT | __WALL;
-    siginfo_t unused;
-
     /* We are a subreaper: without a child there is nobody further down either. */
-    if (waitid(P_ALL, 0, &unused, options) < 0 && errno == ECHILD)
+    if (!has_child())
         return true;
     return descendants->spared_count > 0 && descendants_walk(descendants, NULL, NULL) == 0;
 }

@@ -148,6 +148,13 @@ static void collect_shm(const char *sysroot, struct facts *facts)
         facts->shm_bytes = (int64_t)(shm.f_blocks * shm.f_frsize);
 }
 
+int64_t facts_shm_free(void)
+{
+    struct statvfs shm;
+
+    return statvfs("/dev/shm", &shm) == 0 ? (int64_t)(shm.f_bavail * shm.f_frsize) : -1;
+}
+
 static void collect_ports(const char *sysroot, struct facts *facts)
 {
     char text[64];

@@ -23,4 +23,10 @@ void facts_collect_devices(const char *sysroot, struct facts *facts);
 /* The OOM-kill counter of our cgroup (v2 memory.events or v1 memory.oom_control); -1 if unknown. */
 int64_t facts_oom_kills(void);
 
+/* The most memory our cgroup ever used (v2 memory.peak or v1 memory.max_usage_in_bytes); 0: unknown. */
+int64_t facts_memory_peak(void);
+
+/* What is free of /dev/shm; -1 if unknown. */
+int64_t facts_shm_free(void);
+
 #endif

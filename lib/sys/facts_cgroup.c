@@ -267,7 +267,48 @@ int64_t facts_cgroup_oom_kills(const char *sysroot)
     return kills;
 }
 
+static bool look_peak(const char *dir, const char *name, int64_t *ret)
+{
+    char text[64];
+    char *at = text;
+
+    if (!read_in(dir, name, text, sizeof(text)))
+        return false;
+    *ret = next_number(&at);
+    return *ret > 0;
+}
+
+static bool look_peak_v2(void *context, const char *dir)
+{
+    return look_peak(dir, "memory.peak", context);
+}
+
+static bool look_peak_v1(void *context, const char *dir)
+{
+    return look_peak(dir, "memory.max_usage_in_bytes", context);
+}
+
+int64_t facts_cgroup_memory_peak(const char *sysroot)
+{
+    char membership[MEMBERSHIP_MAX];
+    int64_t peak = 0;
+    struct climb climb = {.sysroot = sysroot, .membership = membership, .context = &peak};
+
+    read_membership(sysroot, membership, sizeof(membership));
+    climb.look = look_peak_v2;
+    if (climb_v2(&climb))
+        return peak;
+    climb.look = look_peak_v1;
+    climb_v1(&climb, "memory");
+    return peak > 0 ? peak : 0;
+}
+
 int64_t facts_oom_kills(void)
 {
     return facts_cgroup_oom_kills("");
+}
+
+int64_t facts_memory_peak(void)
+{
+    return facts_cgroup_memory_peak("");
 }

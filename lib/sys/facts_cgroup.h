@@ -21,4 +21,7 @@ void facts_cgroup_collect(const char *sysroot, struct facts *facts);
 /* The OOM-kill counter of our cgroup below sysroot; -1 if there is none. Needs no memory. */
 int64_t facts_cgroup_oom_kills(const char *sysroot);
 
+/* The most memory our cgroup below sysroot ever used, in bytes; 0 if unknown. Needs no memory. */
+int64_t facts_cgroup_memory_peak(const char *sysroot);
+
 #endif

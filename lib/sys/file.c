@@ -2,20 +2,32 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-/* Reads until the end or until room is full; -1 with errno, *ret_len tells how far it came. */
-static int read_up_to(int fd, char *room, size_t size, size_t *ret_len)
+#define READ_WAIT_MS 10000 /* signals wait as long as we do */
+
+/*
+ * Reads until the end or until room is full, waiting at most wait_ms for each piece; -1 with errno,
+ * *ret_len tells how far it came.
+ */
+static int read_up_to(int fd, char *room, size_t size, int wait_ms, size_t *ret_len)
 {
     *ret_len = 0;
     while (*ret_len < size) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
         ssize_t count = read(fd, room + *ret_len, size - *ret_len);
 
         if (count < 0 && errno == EINTR)
             continue;
+        if (count < 0 && errno == EAGAIN && wait_ms > 0) {
+            if (poll(&ready, 1, wait_ms) != 0)
+                continue;
+            errno = ETIMEDOUT;
+        }
         if (count < 0)
             return -1;
         if (count == 0)
@@ -27,7 +39,7 @@ static int read_up_to(int fd, char *room, size_t size, size_t *ret_len)
 
 int file_read(const char *path, size_t max, char **ret, size_t *ret_len, struct err *err)
 {
-    CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     CLEANUP_FREE char *text = NULL;
     size_t len;
 
@@ -37,7 +49,7 @@ int file_read(const char *path, size_t max, char **ret, size_t *ret_len, struct 
     text = malloc(max + 1);
     if (!text)
         return err_set_errno(err, ERR_SYSTEM, ENOMEM, "cannot read %s", path);
-    if (read_up_to(fd, text, max + 1, &len) < 0)
+    if (read_up_to(fd, text, max + 1, READ_WAIT_MS, &len) < 0)
         return err_set_errno(err, ERR_SPEC, errno, "cannot read %s", path);
     if (len > max)
         return err_set(err, ERR_SPEC, "%s is larger than %zu bytes", path, max);
@@ -58,7 +70,7 @@ ssize_t file_peek(int dir_fd, const char *path, bool nofollow, char *room, size_
     if (fd < 0)
         return -1;
     /* What came before an error is a head too. */
-    if (read_up_to(fd, room, size - 1, &len) < 0 && len == 0)
+    if (read_up_to(fd, room, size - 1, 0, &len) < 0 && len == 0)
         return -1;
     room[len] = '\0';
     return (ssize_t)len;

@@ -14,7 +14,8 @@
 /*
  * Reads a file that a user named, at most max bytes, whole, into fresh memory at *ret (NUL-terminated,
  * freed by the caller; *ret_len without the NUL). Regular files, pipes and /dev/stdin alike.
- * ERR_SPEC: missing, unreadable, too large, a directory.
+ * Never waits longer than ten seconds for a pipe: signals are blocked meanwhile.
+ * ERR_SPEC: missing, unreadable, too large, a directory, a pipe that stays silent.
  */
 int file_read(const char *path, size_t max, char **ret, size_t *ret_len, struct err *err);
 

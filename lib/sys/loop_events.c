@@ -15,8 +15,9 @@
 #include "sys/spawn.h"
 #include "sys/terminal.h"
 
-#define ERROR_FILE_MAX 65536
-#define STOP_AGAIN_NS  1000000000LL
+#define ERROR_FILE_MAX  65536
+#define SIGNALS_AT_ONCE 128 /* more than there are ordinary ones */
+#define STOP_AGAIN_NS   1000000000LL
 
 static int rank_of_pid(const struct loop *loop, pid_t pid)
 {
@@ -59,9 +60,8 @@ static void handle_signal(struct loop *loop, const struct signalfd_siginfo *info
     char name[SIGNAME_MAX];
     int send;
 
-    /* SIGPIPE from ourselves is the echo of a write of ours; epoll has told of it already. */
-    if (signal == SIGCHLD || signal >= PLAN_SIGNALS ||
-        (signal == SIGPIPE && (pid_t)info->ssi_pid == loop->plan->pid))
+    /* From ourselves come SIGPIPE and SIGXFSZ, echoes of our own writes: no business of ranks. */
+    if (signal == SIGCHLD || signal >= PLAN_SIGNALS || (pid_t)info->ssi_pid == loop->plan->pid)
         return;
     send = loop->plan->stop.rewrite[signal];
     log_debug("%s from pid %u, uid %u: %s", signame_text(signal, name), info->ssi_pid,
@@ -69,16 +69,20 @@ static void handle_signal(struct loop *loop, const struct signalfd_siginfo *info
     if (!send)
         return;
     loop_signal_leaders(loop, send, loop->plan->stop.group);
-    if (loop->plan->stop.stops[signal])
+    if (loop->plan->stop.stops[signal] || loop->plan->stop.stops[send])
         note_stop(loop, info, now);
 }
 
+/* Real-time signals queue: a flood of them must not keep us from deadlines and the dead. */
 void loop_read_signals(struct loop *loop, int64_t now_ns)
 {
     struct signalfd_siginfo info;
 
-    while (read(loop->signals.fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+    for (int i = 0; i < SIGNALS_AT_ONCE; i++) {
+        if (read(loop->signals.fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+            return;
         handle_signal(loop, &info, now_ns);
+    }
 }
 
 /* A failed start arrives as one record; end of file means that the program runs. */
@@ -137,19 +141,19 @@ void loop_read_error_files(struct loop *loop)
         read_error_file(loop, i);
 }
 
-/* A SIGKILL that is not ours, together with a counter that moved, is the kernel's. */
-static void note_oom(struct loop *loop, struct outcome_rank *rank, int status)
+/* Once a wake-up; again for a rank that was killed, perhaps since. */
+static void note_memory(struct loop *loop, int status, int64_t now)
 {
-    int64_t now;
+    struct outcome *outcome = &loop->outcome;
+    int64_t kills;
 
-    if (loop->oom_kills < 0)
+    if (outcome->oom_at_ns == now && !WIFSIGNALED(status))
         return;
-    now = facts_oom_kills();
-    if (now < loop->oom_kills)
-        return;
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !rank->killed_by_us)
-        rank->oom = (uint64_t)(now - loop->oom_kills) > loop->outcome.oom_kills;
-    loop->outcome.oom_kills = (uint64_t)(now - loop->oom_kills);
+    kills = loop->oom_kills < 0 ? -1 : facts_oom_kills() - loop->oom_kills;
+    outcome_note_oom_kills(outcome, kills > 0 ? (uint64_t)kills : 0, now);
+    outcome->memory_peak_bytes = facts_memory_peak();
+    if (status != 0)
+        outcome->shm_free_bytes = facts_shm_free();
 }
 
 /*
@@ -177,8 +181,7 @@ static void leader_ended(struct loop *loop, int local_rank, int status, int64_t 
     if (rank->state == RANK_START_FAILED)
         return;
     read_error_file(loop, local_rank);
-    if (WIFSIGNALED(status))
-        note_oom(loop, rank, status);
+    note_memory(loop, status, now);
     outcome_note_ended(&loop->outcome, local_rank, status, now);
     if (outcome_rank_failed(rank))
         kind = outcome_rank_echoes(rank) ? FSM_RANK_ECHOED : FSM_RANK_FAILED;

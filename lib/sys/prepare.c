@@ -22,7 +22,7 @@ static void find_paths(const char *program, const char *path_variable, struct st
 {
     const char *place = path_variable ? path_variable : DEFAULT_PATH;
 
-    if (strchr(program, '/')) {
+    if (strchr(program, '/') || !program[0]) {
         strvec_push(paths, program);
         return;
     }

@@ -2,12 +2,16 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "report/page.h"
 #include "report/summary.h"
+#include "sys/file.h"
 
-#define PAGE_MAX 8192
+#define PAGE_MAX   8192
+#define READ_EXTRA (2u << 20) /* for error files that are large; not touched until there is one */
 
 int publish_init(struct publish *publish, const struct plan *plan, struct outcome *outcome,
                  struct err *err)
@@ -15,14 +19,15 @@ int publish_init(struct publish *publish, const struct plan *plan, struct outcom
     size_t arena_size = summary_arena_size(plan);
 
     memset(publish, 0, sizeof(*publish));
+    publish->deliver.log_fd = publish->deliver.summary_dir = -1;
     publish->plan = plan;
     publish->outcome = outcome;
-    publish->arena_memory = malloc(arena_size);
+    publish->arena_memory = malloc(arena_size + READ_EXTRA);
     publish->document = malloc(SUMMARY_FULL_MAX + 1);
     if (!publish->arena_memory || !publish->document)
         return err_set(err, ERR_SYSTEM, "no memory for the summary");
     memset(publish->document, 0, SUMMARY_FULL_MAX + 1);
-    json_setup(&publish->arena, publish->arena_memory, arena_size);
+    json_setup(&publish->arena, publish->arena_memory, arena_size + READ_EXTRA, arena_size);
     return deliver_open(&publish->deliver, plan, err);
 }
 
@@ -91,6 +96,38 @@ void publish_final(struct publish *publish, struct relay *relay, int64_t deadlin
         publish->document[len] = '\n';
         relay_last_line(relay, publish->document, len + 1, deadline_ns);
     }
+}
+
+int publish_refusal(const struct plan *plan, const struct err *why)
+{
+    struct outcome outcome = {.first_failure_ns = OUTCOME_NEVER,
+                              .drained_ns = OUTCOME_NEVER,
+                              .killed_ns = OUTCOME_NEVER,
+                              .own = *why,
+                              .done = true};
+    struct err unheard = ERR_INIT;
+    struct verdict verdict;
+    struct publish publish;
+    struct timespec now;
+    size_t len;
+
+    log_error("%s", why->message);
+    clock_gettime(CLOCK_REALTIME, &now);
+    outcome.start_realtime_ns = now.tv_sec * 1000000000LL + now.tv_nsec;
+    outcome_judge(&outcome, plan, &verdict);
+    if (publish_init(&publish, plan, &outcome, &unheard) == 0) {
+        write_log(&publish, &verdict);
+        if (plan->report.summary)
+            deliver_summary(&publish.deliver, publish.document,
+                            render(&publish, &verdict, SUMMARY_FULL_MAX));
+        if (plan->report.json_line) {
+            len = render(&publish, &verdict, SUMMARY_LINE_MAX - 1);
+            publish.document[len] = '\n';
+            file_write_all(STDERR_FILENO, publish.document, len + 1);
+        }
+    }
+    publish_release(&publish);
+    return verdict.exit_code;
 }
 
 void publish_release(struct publish *publish)

@@ -35,6 +35,12 @@ void publish_now(struct publish *publish);
 void publish_final(struct publish *publish, struct relay *relay, int64_t deadline_ns,
                    struct verdict *ret);
 
+/*
+ * Nothing was started: tells a failure of rankinit's own in every place that `plan` names, and on
+ * stderr as one line for people and, if the plan wants it, the document. Returns the exit code.
+ */
+int publish_refusal(const struct plan *plan, const struct err *why);
+
 /* Frees and closes everything. */
 void publish_release(struct publish *publish);
 

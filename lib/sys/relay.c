@@ -72,6 +72,11 @@ static void find_deadline(struct relay *relay)
 static void console_ready(struct relay *relay, struct console *console, int64_t now_ns)
 {
     relay->now_ns = now_ns;
+    /* While it stalled we did not read: that was our silence, not the ranks'. */
+    for (int i = 0; i < relay->count; i++) {
+        if (relay->streams[i].console == console)
+            relay->streams[i].last_input_ns = relay->streams[i].line_ns = now_ns;
+    }
     source_watch(relay->epoll_fd, &console->source, 0);
     relay_round(relay, console, now_ns);
     find_deadline(relay);

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                       size - at < step ? size - at : step, (int64_t)at);
     evidence_end(&evidence, (int64_t)size);
     evidence_tail(&evidence, 20, &tail);
-    json_setup(&arena, memory, sizeof(memory));
+    json_setup(&arena, memory, sizeof(memory), sizeof(memory));
     json_begin(&arena);
     evidence_read_error_file(bytes, size, 0, &finding);
     return 0;

@@ -57,9 +57,7 @@ TAP_UNUSED static void fixture_free(struct fixture *f)
 {
     plan_release(&f->plan);
     settings_release(&f->settings);
-    strvec_release(&f->spec.command);
-    strvec_release(&f->spec.env_set);
-    strvec_release(&f->spec.env_unset);
+    spec_release(&f->spec);
     strvec_release(&f->env);
     strvec_release(&f->words);
 }
@@ -103,6 +101,16 @@ TAP_UNUSED static int fixture_spec(struct fixture *f, enum option_id id, const c
 
     snprintf(origin, sizeof(origin), "spec.yaml: %s", option_rows[id].spec_key);
     return settings_offer(&f->settings, id, &(struct setting){SOURCE_SPEC, text, origin}, &f->err);
+}
+
+/* Reads a whole spec, without its apiVersion. */
+TAP_UNUSED static int fixture_yaml(struct fixture *f, const char *text)
+{
+    char room[4096];
+
+    snprintf(room, sizeof(room), "apiVersion: rankinit/v1\n%s", text);
+    return spec_read(&(struct spec_source){room, strlen(room), "spec.yaml"}, &f->settings, &f->spec,
+                     &f->err);
 }
 
 /* Reads environment and command line and resolves the plan; -1 with f->err. */

@@ -576,7 +576,7 @@ static bool read_file(const char *text, struct finding *ret)
 {
     static struct json_arena arena;
 
-    json_setup(&arena, arena_memory, sizeof(arena_memory));
+    json_setup(&arena, arena_memory, sizeof(arena_memory), sizeof(arena_memory));
     json_begin(&arena);
     memset(ret, 0, sizeof(*ret));
     return evidence_read_error_file(text, strlen(text), 77, ret);

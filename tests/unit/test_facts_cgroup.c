@@ -53,6 +53,19 @@ TEST(cgroup_v2_in_its_own_namespace)
     tree_remove(&tree);
 }
 
+TEST(cgroup_v2_remembers_the_peak)
+{
+    struct tree tree;
+
+    if (!tap_ok(tree_make(&tree)))
+        return;
+    tree_write(&tree, "/proc/self/cgroup", "0::/\n");
+    tap_eq_int(facts_cgroup_memory_peak(tree.root), 0);
+    tree_write(&tree, "/sys/fs/cgroup/memory.peak", "123456789\n");
+    tap_eq_int(facts_cgroup_memory_peak(tree.root), 123456789);
+    tree_remove(&tree);
+}
+
 TEST(cgroup_v1_shows_its_own_group_as_root)
 {
     struct tree tree;
@@ -72,6 +85,9 @@ TEST(cgroup_v1_shows_its_own_group_as_root)
     tap_eq_int(facts.cpu_period_us, 100000);
     tap_eq_int(facts.memory_limit_bytes, 536870912);
     tap_eq_int(facts_cgroup_oom_kills(tree.root), 4);
+    tap_eq_int(facts_cgroup_memory_peak(tree.root), 0);
+    tree_write(&tree, "/sys/fs/cgroup/memory/memory.max_usage_in_bytes", "500000\n");
+    tap_eq_int(facts_cgroup_memory_peak(tree.root), 500000);
     tree_remove(&tree);
 }
 

@@ -17,7 +17,7 @@ static const char *written(const struct json *root)
 
 static struct json *begin(void)
 {
-    json_setup(&arena, memory, sizeof(memory));
+    json_setup(&arena, memory, sizeof(memory), sizeof(memory));
     json_begin(&arena);
     return json_new_object();
 }
@@ -226,13 +226,13 @@ TEST(a_full_arena_is_told)
     size_t size;
     size_t need;
 
-    json_setup(&arena, memory, sizeof(memory));
+    json_setup(&arena, memory, sizeof(memory), sizeof(memory));
     json_begin(&arena);
     size = build(whole, sizeof(whole));
     tap_ok(size > 0 && !json_failed(&arena));
     /* With any memory at all either the whole document is written, or the failure is told. */
     for (need = 0; need <= ROOM; need += 16) {
-        json_setup(&arena, memory, need);
+        json_setup(&arena, memory, need, need);
         json_begin(&arena);
         if (build(out, sizeof(out)) == size && !json_failed(&arena))
             break;
@@ -247,7 +247,7 @@ TEST(begin_forgets_and_mends)
 {
     struct json *root;
 
-    json_setup(&arena, memory, 4096);
+    json_setup(&arena, memory, 4096, 4096);
     json_begin(&arena);
     root = json_new_object();
     for (int i = 0; i < 100; i++) {
@@ -273,7 +273,7 @@ TEST(memory_stays_within_bounds_and_aligned)
     size_t changed = 0;
 
     memset(room, 0xA5, sizeof(room));
-    json_setup(&arena, room + 33, 4000);
+    json_setup(&arena, room + 33, 4000, 4000);
     tap_eq_uint((uintptr_t)arena.base % 16, 0);
     json_begin(&arena);
     for (int i = 0; i < 1000; i++)
@@ -285,7 +285,7 @@ TEST(memory_stays_within_bounds_and_aligned)
     for (size_t i = 33 + 4000; i < sizeof(room); i++)
         changed += room[i] != 0xA5;
     tap_eq_uint(changed, 0);
-    json_setup(&arena, room + 1, 3);
+    json_setup(&arena, room + 1, 3, 3);
     json_begin(&arena);
     tap_ok(json_new_object() == NULL);
     tap_ok(json_failed(&arena));

@@ -19,7 +19,7 @@ static const char *written(const struct json *root)
 
 static struct json *begin(void)
 {
-    json_setup(&arena, memory, sizeof(memory));
+    json_setup(&arena, memory, sizeof(memory), sizeof(memory));
     json_begin(&arena);
     return json_new_object();
 }
@@ -283,6 +283,27 @@ TEST(survives_damage)
         if ((root == NULL) != (err.kind == ERR_SPEC) || (root && written(root)[0] == '\0'))
             tap_fail(err.message);
     }
+}
+
+/* jansson 2.14 crashes when refused memory in the middle of a token: every size of arena is tried. */
+TEST(too_little_memory_is_an_error_at_every_size)
+{
+    static char text[6000];
+    struct err err = ERR_INIT;
+    size_t len = (size_t)snprintf(text, sizeof(text), "{\"a\": [1, 2.5, \"");
+
+    memset(text + len, 'x', 4000);
+    len += 4000;
+    len += (size_t)snprintf(text + len, sizeof(text) - len,
+                            "\", \"\\u20ac\"], \"b\": {\"c\": null}}");
+    for (size_t size = 64; size < sizeof(memory); size += 16) {
+        json_setup(&arena, memory, size, size);
+        json_begin(&arena);
+        if (json_read(text, len, &err))
+            return;
+        tap_eq_int(err.kind, ERR_SPEC);
+    }
+    tap_fail("it never fitted");
 }
 
 TAP_MAIN()

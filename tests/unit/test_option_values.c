@@ -41,7 +41,7 @@ TEST(integers)
 {
     EACH(good, OPT_GPUS_PER_RANK, "1", "256");
     EACH(bad, OPT_GPUS_PER_RANK, "", "0", "257", "-1", "010", "12x", "1.0", "+1", " 1");
-    EACH(good, OPT_MAX_BYTES, "700", "2048", "1048576");
+    EACH(good, OPT_MAX_BYTES, "700", "2048", "4096");
     EACH(bad, OPT_MAX_BYTES, "699", "1048577", "2Ki");
     EACH(good, OPT_SHUTDOWN_TIMEOUT, "0", "30");
     EACH(bad, OPT_SHUTDOWN_TIMEOUT, "30s", "-1");
@@ -85,6 +85,9 @@ TEST(signals)
 {
     EACH(good, OPT_PARENT_DEATH_SIGNAL, "TERM", "SIGKILL", "9", "RTMIN+3", "64");
     EACH(bad, OPT_PARENT_DEATH_SIGNAL, "", "0", "65", "TEA");
+    EACH(good, OPT_SIGNALS_TO_HANDLE, "SIGTERM", "SIGTERM,SIGUSR1", "hup,10", "SIGRTMIN+1");
+    EACH(bad, OPT_SIGNALS_TO_HANDLE, "", ",", "SIGTERM,", "SIGKILL", "STOP", "SIGTERM,SIGCHLD",
+         "SIGTERM USR1", "0", "65", "TEA");
     EACH(good, OPT_REWRITE, "TERM:USR1", "15:10", "INT:0", "SIGTERM:SIGKILL", "TERM:USR1,INT:0");
     EACH(bad, OPT_REWRITE, "", "TERM", "TERM:", ":TERM", "KILL:TERM", "STOP:0", "CHLD:0",
          "TERM:USR1,", ",TERM:USR1", "TERM:65", "0:TERM", "TERM:USR1:USR2",
@@ -95,6 +98,12 @@ TEST(codes)
 {
     EACH(good, OPT_EXIT_ZERO, "0", "255", "143", "1,2,3");
     EACH(bad, OPT_EXIT_ZERO, "", "256", "-1", "1,", "a", "1,,2", "1 2");
+}
+
+TEST(code_maps)
+{
+    EACH(good, OPT_EXIT_MAP, "3:0", "0:255", "69:197,75:203", "1:1");
+    EACH(bad, OPT_EXIT_MAP, "", "3", ":3", "3:", "256:1", "1:256", "-1:1", "1:2,", "1:2:3", "a:b");
 }
 
 TEST(words)

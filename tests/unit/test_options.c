@@ -81,7 +81,7 @@ TEST(every_row_is_whole)
         tap_ok(row->spec_only || !shown || bare == !row->arg);
         tap_ok(!row->spec_only || (row->spec_key && !row->letter && !row->pet));
         tap_ok(!row->dflt || option_value_ok(row, row->dflt));
-        tap_ok(!row->optional_value || !bare);
+        tap_ok(!row->optional_value || (!bare && row->words));
         tap_ok(strlen(row->name) + strlen("RANKINIT_") < 64);
         tap_ok((row->type != OPTION_WORD && row->type != OPTION_WORD_OR_INT) || row->words);
     }
@@ -175,6 +175,21 @@ TEST(reads_values_in_both_forms_and_names_in_both_spellings)
     GIVES(OPT_LOG_PREFIX, "-", "--log-prefix", "--log-prefix", "-");
     GIVES(OPT_MODULE, "true", "--module", "--module");
     GIVES(OPT_MODULE, "true", "-m", "-m");
+}
+
+TEST(a_value_that_may_be_left_out_is_never_the_next_word)
+{
+    struct parsed parsed;
+
+    GIVES(OPT_PLAN, "text", "--plan", "--plan");
+    GIVES(OPT_PLAN, "text", "--plan", "--plan=text");
+    GIVES(OPT_PLAN, "json", "--plan", "--plan=json");
+    PARSE(&parsed, "--plan", "json", "--nnodes=2");
+    tap_eq_str(settings_text(&parsed.settings, OPT_PLAN), "text");
+    tap_eq_str(parsed.program[0], "json");
+    settings_release(&parsed.settings);
+    REFUSED("--plan: \"yaml\" is not one of text, json", "--plan=yaml");
+    REFUSED("--plan: the value is empty", "--plan=");
 }
 
 TEST(the_last_of_several_wins)
@@ -363,13 +378,9 @@ TEST(refuses_what_is_not_built_yet)
 {
     REFUSED("--cap-drop: not built yet in this version", "--cap-drop", "ALL");
     REFUSED("--cap-drop: not built yet in this version", "--cap-drop");
-    REFUSED("--plan: not built yet in this version", "--plan");
-    REFUSED("--plan: not built yet in this version", "--plan=json");
-    REFUSED("--plan: not built yet in this version", "--plan", "train.py");
     REFUSED("--status: not built yet in this version", "--status");
     REFUSED("--wait-master: not built yet in this version", "--wait-master", "0");
     REFUSED("--hydra: not built yet in this version", "--hydra");
-    REFUSED("--oom: not built yet in this version", "--oom=fail");
     REFUSED("-r: not built yet in this version", "-r3");
     REFUSED("--tee: not built yet in this version", "--tee", "0:3,1:1");
     REFUSED("--max-restarts: not built yet in this version; let the cluster's engine restart the "
@@ -444,7 +455,10 @@ TEST(help_shows_what_can_be_used_in_80_columns)
         bool shown = !row->spec_only &&
                      (row->status == OPTION_BUILT || row->status == OPTION_NO_EFFECT);
 
-        snprintf(flag, sizeof(flag), " --%s%s", row->name, row->arg ? " " : "");
+        snprintf(flag, sizeof(flag), " --%s%s", row->name,
+                 row->optional_value ? "[="
+                 : row->arg          ? " "
+                                     : "");
         tap_eq_int(strstr(out.data, flag) != NULL, shown);
     }
     for (const char *line = out.data; *line != '\0';) {

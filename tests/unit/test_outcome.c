@@ -244,12 +244,44 @@ TEST(an_oom_kill)
     start(2);
     plan.memory_limit_bytes = 512LL << 20;
     outcome.oom_known = true;
-    outcome.ranks[1].oom = true;
+    outcome_note_oom_kills(&outcome, 1, SECOND);
     dies(1, SIGKILL, SECOND);
     finish();
     is("failed", "oom_killed", 137, 1);
     tap_has_str(verdict.message, "killed by SIGKILL (out of memory, limit 512 MiB)");
     tap_eq_str(class_of(1), "cause");
+    outcome.memory_peak_bytes = 511LL << 20;
+    judge();
+    tap_has_str(verdict.message, "(out of memory, limit 512 MiB, peak 511 MiB)");
+}
+
+/* The counter names nobody: what is new of it belongs to whom this wake-up finds killed. */
+TEST(who_of_the_killed_was_out_of_memory)
+{
+    start(5);
+    outcome.oom_known = true;
+    outcome_note_oom_kills(&outcome, 2, SECOND);
+    dies(0, SIGKILL, SECOND);
+    outcome_note_oom_kills(&outcome, 2, SECOND);
+    exits(1, 1, SECOND);
+    dies(2, SIGKILL, SECOND);
+    dies(3, SIGKILL, SECOND);
+    tap_ok(outcome.ranks[0].oom && outcome.ranks[2].oom);
+    tap_ok(!outcome.ranks[1].oom && !outcome.ranks[3].oom);
+    /* A worker's kill long ago explains no later one. */
+    start(2);
+    outcome_note_oom_kills(&outcome, 1, SECOND);
+    exits(0, 1, SECOND);
+    outcome_note_oom_kills(&outcome, 1, 2 * SECOND);
+    dies(1, SIGKILL, 2 * SECOND);
+    tap_ok(!outcome.ranks[1].oom);
+    tap_eq_int((long long)outcome.oom_kills, 1);
+    /* Nor one of ours. */
+    start(1);
+    told(0, SIGKILL, SECOND);
+    outcome_note_oom_kills(&outcome, 1, 2 * SECOND);
+    dies(0, SIGKILL, 2 * SECOND);
+    tap_ok(!outcome.ranks[0].oom);
 }
 
 TEST(a_crash_is_the_ranks_own)
@@ -576,23 +608,94 @@ TEST(init_mode_stopped)
     is("succeeded", "completed", 0, -1);
 }
 
+TEST(a_stop_may_return_what_the_ranks_do)
+{
+    start(3);
+    plan.exit.stop_rank = true;
+    stop(SIGTERM, SECOND);
+    exits(0, 0, 2 * SECOND);
+    judge();
+    is("stopped", "stop_requested", 143, -1);
+    tap_ok(!verdict.from_rank);
+    exits(2, 7, 4 * SECOND);
+    exits(1, 5, 3 * SECOND);
+    finish();
+    is("stopped", "stop_requested", 5, -1);
+    tap_ok(verdict.from_rank);
+    start(2);
+    plan.exit.stop_rank = true;
+    stop(SIGTERM, SECOND);
+    exits(0, 0, 2 * SECOND);
+    exits(1, 0, 2 * SECOND);
+    finish();
+    is("stopped", "stop_requested", 0, -1);
+    start(2);
+    plan.exit.stop_rank = true;
+    stop(SIGTERM, SECOND);
+    exits(0, 3, 2 * SECOND);
+    dies(1, SIGTERM, 2 * SECOND);
+    finish();
+    is("stopped", "stop_requested", 143, -1);
+}
+
+TEST(an_oom_kill_beside_success)
+{
+    start(2);
+    outcome.oom_kills = 1;
+    exits(0, 0, SECOND);
+    exits(1, 0, 2 * SECOND);
+    finish();
+    is("succeeded", "completed", 0, -1);
+    plan.exit.oom_fails = true;
+    judge();
+    is("failed", "oom_killed", 137, -1);
+    tap_ok(!verdict.from_rank);
+    tap_eq_str(verdict.message, "all 2 ranks ended with exit code 0 after 2.0 s, but the kernel "
+                                "killed 1 process for lack of memory");
+}
+
+TEST(the_map_comes_last_and_changes_no_verdict)
+{
+    start(1);
+    plan.exit.map[3] = 201;
+    exits(0, 3, SECOND);
+    finish();
+    is("failed", "rank_exited", 200, 0);
+    tap_eq_int(verdict.code_before, 3);
+    tap_ok(verdict.from_rank);
+    tap_has_str(verdict.message, "exit code 3 after");
+    start(1);
+    plan.exit.map[143] = 1;
+    stop(SIGTERM, SECOND);
+    dies(0, SIGTERM, 2 * SECOND);
+    finish();
+    is("stopped", "stop_requested", 0, -1);
+    tap_ok(!verdict.from_rank);
+    start(1);
+    plan.exit.zero[3] = true;
+    plan.exit.map[0] = 10;
+    exits(0, 3, SECOND);
+    finish();
+    is("succeeded", "rank_exited", 9, 0);
+}
+
 TEST(codes_that_are_as_good_as_zero)
 {
     start_init();
-    plan.exit_zero[143] = true;
+    plan.exit.zero[143] = true;
     stop(SIGTERM, SECOND);
     dies(0, SIGTERM, 2 * SECOND);
     finish();
     is("stopped", "stop_requested", 0, -1);
     start(1);
-    plan.exit_zero[3] = true;
+    plan.exit.zero[3] = true;
     exits(0, 3, SECOND);
     judge();
     is("failed", "rank_exited", 0, 0);
     finish();
     is("succeeded", "rank_exited", 0, 0);
     start(1);
-    plan.exit_zero[127] = true;
+    plan.exit.zero[127] = true;
     outcome_note_start_failed(&outcome, 0, STAGE_EXEC, ENOENT, SECOND);
     finish();
     is("failed", "exec_failed", 127, 0);

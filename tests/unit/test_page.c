@@ -151,7 +151,10 @@ TEST(a_stop)
     }
     tap_eq_str(finish(),
                "rankinit: stopped, exit code 143: stopped by SIGTERM from outside after 1.0 s;\n"
-               "          all 2 ranks had ended 1.0 s later\n");
+               "          all 2 ranks had ended 1.0 s later\n"
+               "  hint: SIGTERM from outside the container is Kubernetes or docker stop: kubectl\n"
+               "        describe pod tells whether it was deleted, evicted, preempted or failed\n"
+               "        its liveness probe\n");
     check_shape();
 }
 

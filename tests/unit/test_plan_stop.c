@@ -54,6 +54,23 @@ TEST(stopping_ranks)
     fixture_free(&f);
 }
 
+TEST(signals_to_handle_stop_too)
+{
+    struct fixture f = fixture_new();
+    const bool *stops = f.plan.stop.stops;
+
+    tap_eq_int(fixture_plan(&f, "", "--nproc-per-node 2 --signals-to-handle USR1,SIGTERM x"), 0);
+    tap_ok(stops[SIGUSR1] && stops[SIGTERM] && stops[SIGINT] && stops[SIGHUP]);
+    tap_ok(!stops[SIGUSR2]);
+    fixture_again(&f);
+    tap_eq_int(fixture_plan(&f, "PET_SIGNALS_TO_HANDLE=SIGUSR2", "--nproc-per-node 2 x"), 0);
+    tap_ok(stops[SIGUSR2] && !stops[SIGUSR1]);
+    fixture_again(&f);
+    tap_eq_int(fixture_plan(&f, "", "--signals-to-handle SIGUSR2 sh"), 0);
+    tap_ok(stops[SIGUSR2] && stops[SIGTERM] && !stops[SIGINT]);
+    fixture_free(&f);
+}
+
 TEST(torchrun_has_its_own_grace)
 {
     struct fixture f = fixture_new();
@@ -84,7 +101,7 @@ TEST(tini_s_options)
     tap_ok(f.plan.stop.group);
     tap_ok(f.plan.warn_reaped);
     tap_eq_int(f.plan.parent_death_signal, SIGKILL);
-    tap_ok(f.plan.exit_zero[143] && f.plan.exit_zero[7] && !f.plan.exit_zero[0]);
+    tap_ok(f.plan.exit.zero[143] && f.plan.exit.zero[7] && !f.plan.exit.zero[0]);
     fixture_free(&f);
 }
 

@@ -350,4 +350,28 @@ TEST(argument_lists)
     fixture_free(&f);
 }
 
+static void check_words(const char *line, int local_rank, const char *want)
+{
+    struct fixture f = fixture_new();
+    struct strvec argv = STRVEC_INIT;
+
+    tap_eq_int(fixture_plan(&f, "", line), 0);
+    rankenv_argv(&f.plan, local_rank, &argv);
+    tap_eq_str(fixture_join(&argv), want);
+    strvec_release(&argv);
+    fixture_free(&f);
+}
+
+TEST(the_macro_local_rank)
+{
+    check_words("--nproc-per-node 12 train.py --cache=/c/${local_rank}/${local_rank} $local_rank",
+                11, "python -u train.py --cache=/c/11/11 $local_rank");
+    check_words("--nproc-per-node 2 -m pkg.${local_rank}", 1, "python -u -m pkg.1");
+    check_words("--nproc-per-node 2 --no-python sh ${local_rank} ${rank} ${local_rank", 1,
+                "sh 1 ${rank} ${local_rank");
+    check_words("--nproc-per-node 2 --device-mode none --local-rank-arg x.py ${local_rank}", 1,
+                "python -u x.py --local-rank=1 1");
+    check_words("sh ${local_rank}", 0, "sh ${local_rank}");
+}
+
 TAP_MAIN()

@@ -1,3 +1,5 @@
+#include "model/option_values.h"
+#include "model/options.h"
 #include "model/settings.h"
 #include "tap.h"
 
@@ -412,8 +414,8 @@ TEST(a_bad_twin_is_refused)
     READ(&reading, "RANKINIT_CAP_DROP=ALL");
     tap_eq_str(reading.err.message, "RANKINIT_CAP_DROP: not built yet in this version");
     release(&reading);
-    READ(&reading, "RANKINIT_PLAN=text");
-    tap_eq_str(reading.err.message, "RANKINIT_PLAN: not built yet in this version");
+    READ(&reading, "RANKINIT_STATUS=text");
+    tap_eq_str(reading.err.message, "RANKINIT_STATUS: not built yet in this version");
     release(&reading);
 }
 
@@ -447,6 +449,101 @@ TEST(our_twin_beats_tinis)
     tap_ok(!settings_flag(&reading.settings, OPT_KILL_GROUP));
     tap_eq_int(settings_int(&reading.settings, OPT_VERBOSE), 0);
     release(&reading);
+}
+
+/* A value that a row accepts and that is not its default. */
+static const char *sample(enum option_id id)
+{
+    const struct option_row *row = &option_rows[id];
+
+    switch (row->type) {
+    case OPTION_FLAG:
+    case OPTION_COUNT: return "1";
+    case OPTION_INT: return row->max < 1000 ? "7" : "1000";
+    case OPTION_NPROC: return "3";
+    case OPTION_NNODES: return "4";
+    case OPTION_PORT: return "29511";
+    case OPTION_DURATION: return "17s";
+    case OPTION_SIZE: return "64Ki";
+    case OPTION_SIGNAL: return "USR1";
+    case OPTION_SIGNALS: return "SIGUSR1,TERM";
+    case OPTION_CODE_MAP: return "3:4";
+    case OPTION_REWRITE: return "TERM:USR1";
+    case OPTION_CODES: return "143";
+    case OPTION_WORD: return strrchr(row->words, '|') + 1;
+    case OPTION_WORD_OR_INT: return "2";
+    case OPTION_ENDPOINT: return "host:29500";
+    case OPTION_TEXT: return "text";
+    }
+    return "";
+}
+
+/* States a value on a command line of its own. */
+static int by_flag(enum option_id id, const char *value, struct settings *settings, struct err *err)
+{
+    const struct option_row *row = &option_rows[id];
+    bool bare = row->type == OPTION_FLAG || row->type == OPTION_COUNT;
+    char word[128];
+    const char *const argv[] = {"rankinit", word, NULL};
+    const char *const *program;
+
+    snprintf(word, sizeof(word), "--%s%s%s", row->name, bare ? "" : "=", bare ? "" : value);
+    return options_parse(argv, settings, &program, err);
+}
+
+static int by_twin(enum option_id id, const char *value, struct settings *settings, struct err *err)
+{
+    char name[64], entry[128];
+    const char *const envp[] = {entry, NULL};
+    struct strvec notices = STRVEC_INIT;
+    int rc;
+
+    options_twin(id, "RANKINIT_", name);
+    snprintf(entry, sizeof(entry), "%s=%s", name, value);
+    rc = settings_read_twins(settings, envp, &notices, err);
+    tap_eq_uint(notices.count, 0);
+    strvec_release(&notices);
+    return rc;
+}
+
+TEST(every_twin_means_what_its_flag_means)
+{
+    int twins = 0;
+
+    for (int i = 0; i < OPT__COUNT; i++) {
+        enum option_id id = (enum option_id)i;
+        const struct option_row *row = &option_rows[id];
+        struct settings flag, twin;
+        struct err flag_err = ERR_INIT, twin_err = ERR_INIT;
+        int rc;
+
+        if (!settings_has_twin(id))
+            continue;
+        printf("# %s\n", row->name);
+        twins++;
+        settings_init(&flag);
+        settings_init(&twin);
+        rc = by_flag(id, sample(id), &flag, &flag_err);
+        tap_eq_int(by_twin(id, sample(id), &twin, &twin_err) < 0, rc < 0);
+        tap_eq_int(rc < 0, (row->status == OPTION_NOT_YET || row->status == OPTION_REFUSED) ||
+                               (row->refused_words && strstr(row->refused_words, sample(id))));
+        if (rc < 0) {
+            /* Refused for the same reason: the messages differ in the name in front. */
+            tap_eq_str(strchr(twin_err.message, ':'), strchr(flag_err.message, ':'));
+            tap_eq_int(flag_err.kind, ERR_USAGE);
+            tap_eq_int(twin_err.kind, ERR_SPEC);
+        } else {
+            tap_ok(option_value_same(row, flag.rows[id].text, twin.rows[id].text));
+            tap_ok(settings_stated(&flag, id) && settings_stated(&twin, id));
+            tap_eq_int(settings_flag(&flag, id), settings_flag(&twin, id));
+            if (row->type != OPTION_FLAG)
+                tap_eq_int(settings_int(&flag, id), settings_int(&twin, id));
+            tap_eq_int(settings_word(&flag, id), settings_word(&twin, id));
+        }
+        settings_release(&flag);
+        settings_release(&twin);
+    }
+    tap_ok(twins > 60);
 }
 
 TAP_MAIN()

@@ -53,6 +53,7 @@ static void refuses(const char *text, const char *message)
     tap_eq_uint(reading.spec.command.count, 0);
     tap_eq_uint(reading.spec.env_set.count, 0);
     tap_eq_uint(reading.spec.env_unset.count, 0);
+    tap_eq_uint(reading.spec.rank_count, 0);
     release(&reading);
 }
 
@@ -68,6 +69,9 @@ static const char whole[] =
     " {name: EMPTY, value: \"\"}]\n"
     "devices:    {mode: auto, per_rank: 1, list: auto, vendor: auto, share: false}\n"
     "cpu:        {bind: none, threads: budget}\n"
+    "ranks:\n"
+    "  - {local: \"0\", devices: \"GPU-8f1c\", env: [{name: ROLE, value: leader}],"
+    " command: [serve.py]}\n"
     "output:     {capture: auto, prefix: auto, log_dir: /logs, tee: \"0\", redirects: \"0\","
     " tail_lines: 20, max_bytes: 0}\n"
     "stop:       {grace: 20s, fail_grace: 10s, scope: leader, rewrite: [\"TERM:USR1\", \"INT:0\"],"
@@ -142,6 +146,7 @@ static const char *sample_of(const struct option_row *row)
     case OPTION_PORT:
     case OPTION_WORD_OR_INT: return "7";
     case OPTION_REWRITE: return "HUP:0";
+    case OPTION_CODE_MAP: return "3:0";
     default: return row->dflt ? row->dflt : "x";
     }
 }
@@ -226,8 +231,8 @@ TEST(refuses_unknown_keys)
 
 TEST(refuses_what_is_not_built_yet)
 {
-    refuses(V "ranks:\n- {local: \"0\"}", "spec.yaml:2:1: ranks: not built yet in this version");
-    refuses(V "ranks: []", "spec.yaml:2:1: ranks: not built yet in this version");
+    refuses(V "ranks:\n- {local: 0, cpus: 0-3}",
+            "spec.yaml:3:14: ranks[0].cpus: not built yet in this version");
     refuses(V "limits: {timeout: 12h}",
             "spec.yaml:2:19: limits.timeout: not built yet in this version");
     refuses(V "security: {drop: [ALL]}",
@@ -260,6 +265,63 @@ TEST(refuses_bad_commands)
 {
     refuses(V "command: train.py", "spec.yaml:2:10: command: must be a list, not one value");
     refuses(V "command: [\"\", x]", "spec.yaml:2:10: command: begins with an empty text");
+}
+
+TEST(reads_exceptions_for_ranks)
+{
+    struct reading reading;
+    const struct spec_rank *rows;
+
+    read_text(&reading, V "ranks:\n"
+                          "- {local: 0, devices: GPU-8f1c, env: [{name: ROLE, value: leader}],"
+                          " command: [serve.py, \"\"]}\n"
+                          "- local: 1-3,6\n"
+                          "  env: [{name: A, value: \"\"}, {name: LD_PRELOAD, unset: true}]\n");
+    tap_eq_str(reading.err.message, "");
+    if (!tap_eq_uint(reading.spec.rank_count, 2))
+        return;
+    rows = reading.spec.ranks;
+    tap_eq_str(rows[0].origin, "spec.yaml: ranks[0]");
+    tap_eq_str(rows[0].local, "0");
+    tap_eq_str(rows[0].devices, "GPU-8f1c");
+    tap_eq_str(rows[0].env_set.items[0], "ROLE=leader");
+    tap_eq_uint(rows[0].command.count, 2);
+    tap_eq_str(rows[1].local, "1-3,6");
+    tap_eq_str(rows[1].devices, NULL);
+    tap_eq_str(rows[1].env_set.items[0], "A=");
+    tap_eq_str(rows[1].env_unset.items[0], "LD_PRELOAD");
+    tap_eq_uint(rows[1].command.count, 0);
+    release(&reading);
+    read_text(&reading, V "ranks: []");
+    tap_eq_uint(reading.spec.rank_count, 0);
+    release(&reading);
+}
+
+TEST(refuses_bad_exceptions_for_ranks)
+{
+    static const char local[] = "needs local: local ranks such as \"0\" or \"0-3,6\"";
+    static const char *const bad[] = {"a", "-1", "3-", "1,,2", "0-4096", "all", "0 1", "010"};
+    char text[100], want[200];
+
+    snprintf(want, sizeof(want), "spec.yaml:3:3: ranks[0]: %s", local);
+    refuses(V "ranks:\n- {devices: \"0\"}", want);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        snprintf(text, sizeof(text), V "ranks:\n- {local: \"%s\", devices: \"0\"}", bad[i]);
+        refuses(text, want);
+    }
+    refuses(V "ranks: [{local: 0}]",
+            "spec.yaml:2:9: ranks[0]: states nothing: give devices, env or command");
+    refuses(V "ranks: [{local: 0, command: []}]",
+            "spec.yaml:2:9: ranks[0]: states nothing: give devices, env or command");
+    refuses(V "ranks: [{local: 0, comand: [a]}]",
+            "spec.yaml:2:20: ranks[0]: unknown key \"comand\"; did you mean command?");
+    refuses(V "ranks: [{local: 0, command: [\"\"]}]",
+            "spec.yaml:2:29: ranks[0].command: begins with an empty text");
+    refuses(V "ranks: [{local: 0, devices: [0, 1]}]",
+            "spec.yaml:2:29: ranks[0].devices: must be one value, not a list");
+    refuses(V "ranks:\n- {local: 0, devices: \"0\"}\n- {local: 1, env: [{name: A}]}",
+            "spec.yaml:4:20: ranks[1].env[0]: needs either value: or unset: true");
+    refuses(V "ranks: {local: 0}", "spec.yaml:2:8: ranks: must be a list, not a mapping");
 }
 
 TEST(refuses_documents_that_are_too_large)

@@ -52,7 +52,7 @@ static void start(int count)
         outcome_note_started(&outcome, i, 100 + i, 10 * MS);
     free(arena_memory);
     arena_memory = malloc(summary_arena_size(&plan));
-    json_setup(&arena, arena_memory, summary_arena_size(&plan));
+    json_setup(&arena, arena_memory, summary_arena_size(&plan), summary_arena_size(&plan));
 }
 
 static void says(int rank, const char *text, size_t len, int64_t now_ns)
@@ -175,6 +175,23 @@ TEST(a_signal_and_an_oom)
     outcome.ranks[0].oom = true;
     outcome_note_ended(&outcome, 0, W_EXITCODE(0, SIGKILL), SECOND);
     tap_has_str(text_of(4096), "\"kind\":\"oom_counter\"");
+}
+
+TEST(hints_and_what_is_left_of_them)
+{
+    start(1);
+    outcome.memory_peak_bytes = 77;
+    plan.exit.map[1] = 10;
+    raises(0, "OSError: [Errno 28] No space left on device", SECOND);
+    outcome.done = true;
+    tap_has_str(text_of(4096), "\"hints\":[\"a disk, /dev/shm or a quota is full");
+    tap_has_str(document,
+                "\",\"exit code 1 is returned as 9 (-e, --exit-map or --exit-preset)\"],");
+    tap_has_str(document, "\"memory_peak_bytes\":77");
+    tap_ok(!strstr(document, "truncated"));
+    text_of(700);
+    tap_ok(!strstr(document, "\"hints\":"));
+    tap_has_str(document, ",\"hints\"]}");
 }
 
 TEST(a_stop)
@@ -457,6 +474,12 @@ static void random_outcome(int count)
         text_noise(outcome.own.message, sizeof(outcome.own.message));
     }
     outcome.oom_known = dice(2);
+    outcome.oom_kills = dice(3) == 0 ? (uint64_t)dice(1000) : 0;
+    outcome.memory_peak_bytes = dice(2) * 12345678901LL;
+    outcome.shm_free_bytes = dice(3) - 1;
+    outcome.killed_ns = dice(3) == 0 ? 5000 * MS : OUTCOME_NEVER;
+    outcome.stop.again = dice(2);
+    plan.exit.map[dice(256)] = (short)(1 + dice(256));
     outcome.done = dice(2);
 }
 

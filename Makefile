@@ -3,10 +3,10 @@
 
 BASE   := err exitcode buf strvec scan signame json log secret
 MODEL  := option_rows option_names option_values options settings spec spec_keys spec_check \
-          program platform platform_rows platform_slurm platform_cloud platform_kube \
-          platform_place platform_check devices devices_find cpus plan plan_program plan_ranks \
+          program platform platform_place devices devices_find cpus plan plan_program plan_ranks \
           plan_shape plan_master plan_rdzv plan_output plan_stop rankenv span patterns finding \
-          traceback error_file evidence fsm outcome judge sentence exit_policy
+          traceback error_file evidence fsm outcome judge sentence exit_policy platform_rows \
+          platform_slurm platform_cloud platform_kube platform_check
 REPORT := field groups shrink summary page columns view plan_view plan_view_json plan_view_text \
           hints
 SYS    := source file numbered facts facts_devices facts_cgroup inherit sigset terminal prepare \
@@ -174,7 +174,7 @@ $(PAYLOAD): $(wildcard tests/payload/*.[ch]) $(B)/flags
 
 # ---- run ----------------------------------------------------------------------------------
 
-.PHONY: deps demo test test-unit test-smoke san bench fuzz-smoke check-layers
+.PHONY: deps demo test test-unit test-smoke san soak bench fuzz-smoke check-layers
 deps: ## install what the build and the tests need (silent when nothing is missing)
 	@tests/deps
 
@@ -192,6 +192,10 @@ test-smoke: all unit payload
 
 san: | $(AFTER_DEPS) ## unit and smoke tests with address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory VARIANT=san test-smoke
+
+soak: all payload ## the long versions of tests that repeat things: ten times as often
+	@SOAK=10 BATS_TEST_TIMEOUT=1800 BATS_FILE_LIMIT=3600 VARIANT=$(VARIANT) BUILD=$(BUILD) \
+	  tests/run tests/inits.bats
 
 bench: all ## start-up cost beside other inits, medians and ratios
 	@tests/bench/run $(BIN)

@@ -6,7 +6,7 @@
 #     @test "two pods" {
 #         node pod-0 PET_NODE_RANK=0 PET_NNODES=2 -- --nproc-per-node 2
 #         node pod-1 PET_NODE_RANK=1 PET_NNODES=2 -- --nproc-per-node 2
-#         expect_job pods
+#         expect pods
 #     }
 #
 # After a change that is meant to show there, write them anew with
@@ -53,8 +53,8 @@ node() {
         }' >>"$T/got"
 }
 
-# expect NAME: what node gathered is golden/env/NAME.env.
-expect() {
+# same NAME: what node gathered is golden/env/NAME.env.
+same() {
     local file=$ROOT/tests/golden/env/$1.env
     if [ -n "${UPDATE_GOLDEN:-}" ]; then
         cp "$T/got" "$file"
@@ -62,11 +62,11 @@ expect() {
     diff -u "$file" "$T/got"
 }
 
-# expect_job NAME [MASTER...]: the same, and it is a whole job: every rank from 0 to WORLD_SIZE - 1
-# once, each of them with the same master. MASTER: another one that may be there, or `none` for ranks
-# without one.
-expect_job() {
-    expect "$1" || return 1
+# expect NAME [MASTER...]: what node gathered is golden/env/NAME.env, and a whole job: every rank from
+# 0 to WORLD_SIZE - 1 once, each of them with the same master. MASTER: another one that may be there,
+# or `none` for ranks without one.
+expect() {
+    same "$1" || return 1
     shift
     awk -F= -v others=" $* " '
         function wrong(text) { print text; bad = 1 }

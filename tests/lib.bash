@@ -153,3 +153,19 @@ wait_lines() {
         return 1
     }
 }
+
+# wait_until SCRIPT [ARG...]: until SCRIPT, whose $0, $1, ... are ARG..., succeeds. It is asked again
+# and again: only for what nobody tells, such as the state of a process.
+wait_until() { timeout "$DEADLINE" bash -c "until { $1; } 2>/dev/null; do :; done" "${@:2}"; }
+
+# start_as MODE ARG..., run_as MODE ARG...: MODE is `ordinary` or `pid1`, for tests that do both.
+start_as() { if [ "$1" = pid1 ]; then start_pid1 "${@:2}"; else start "${@:2}"; fi; }
+run_as() { if [ "$1" = pid1 ]; then run_pid1 "${@:2}"; else run "$RANKINIT" "${@:2}"; fi; }
+
+# target MODE: the pid of rankinit (as PID 1, once it has shown a sign of life).
+target() { if [ "$1" = pid1 ]; then pid1; else echo "$RUN_PID"; fi; }
+
+# quick_spec: writes $T/spec.yaml, which makes the ladder of a stop short.
+quick_spec() {
+    printf 'apiVersion: rankinit/v1\nstop: {grace: 100ms, fail_grace: 100ms, orphan_grace: 100ms}\n' >"$T/spec.yaml"
+}

@@ -29,19 +29,19 @@ pytorchjob() {
 @test "PyTorchJob 1.7 and later, nprocPerNode a number" {
     pytorchjob 0 2 4
     pytorchjob 1 2 4
-    expect_job pytorchjob-integer
+    expect pytorchjob-integer
 }
 
 @test "PyTorchJob 1.7 and later, nprocPerNode auto: the devices are counted" {
     TREE=gpus pytorchjob 0 auto 2
     TREE=gpus pytorchjob 1 auto 2
-    expect_job pytorchjob-auto
+    expect pytorchjob-auto
 }
 
 @test "PyTorchJob: a number of ranks that the operator did not think of" {
     pytorchjob 0 8 16 -- --nproc-per-node 2
     pytorchjob 1 8 16 -- --nproc-per-node 2
-    expect_job pytorchjob-other-nproc
+    expect pytorchjob-other-nproc
 }
 
 @test "PyTorchJob beside a Service called master, whose links look like ports" {
@@ -49,7 +49,7 @@ pytorchjob() {
     for i in 0 1; do
         pytorchjob $i 2 4 MASTER_PORT=tcp://10.0.0.9:80 MASTER_SERVICE_HOST=10.0.0.9 PET_PORT=tcp://10.0.0.8:1
     done
-    expect_job pytorchjob-service-link
+    expect pytorchjob-service-link
 }
 
 @test "PyTorchJob with a Master and an elasticPolicy: the endpoint names a worker, RANK counts from the master" {
@@ -58,7 +58,7 @@ pytorchjob() {
         pytorchjob $i 2 4 PET_NNODES=2:2 PET_RDZV_BACKEND=c10d PET_RDZV_ENDPOINT=job-worker-0:23456 \
             PET_RDZV_ID=job PET_MAX_RESTARTS=0
     done
-    expect_job pytorchjob-elastic-master
+    expect pytorchjob-elastic-master
 }
 
 @test "PyTorchJob of workers only, elastic: the hostname has the number" {
@@ -67,7 +67,7 @@ pytorchjob() {
         node job-worker-$i PYTHONUNBUFFERED=1 PET_RDZV_BACKEND=c10d PET_RDZV_ENDPOINT=job-worker-0:23456 \
             PET_NNODES=2:2 PET_NPROC_PER_NODE=2 --
     done
-    expect_job pytorchjob-elastic
+    expect pytorchjob-elastic
 }
 
 @test "PyTorchJob of workers only, elastic, in full host names" {
@@ -76,7 +76,7 @@ pytorchjob() {
         node job-worker-$i.job.ns.svc PET_RDZV_BACKEND=c10d PET_NNODES=2 PET_NPROC_PER_NODE=1 \
             PET_RDZV_ENDPOINT=job-worker-0.job.ns.svc.cluster.local --
     done
-    expect_job pytorchjob-elastic-full-names
+    expect pytorchjob-elastic-full-names
 }
 
 @test "PyTorchJob of workers only, without a policy: the user names worker 0" {
@@ -84,7 +84,7 @@ pytorchjob() {
     for i in 0 1; do
         node job-worker-$i PET_NNODES=2 PET_NPROC_PER_NODE=2 MASTER_ADDR=job-worker-0 MASTER_PORT=23456 --
     done
-    expect_job pytorchjob-workers
+    expect pytorchjob-workers
 }
 
 @test "PyTorchJob 1.4, whose name for the ranks of a node is misspelt" {
@@ -93,13 +93,13 @@ pytorchjob() {
         node job-worker-$i PYTHONUNBUFFERED=0 PET_RDZV_BACKEND=c10d PET_RDZV_ENDPOINT=job-worker-0:23456 \
             PET_NNODES=2:2 PET_N_PROC_PER_NODE=2 --
     done
-    expect_job pytorchjob-1.4
+    expect pytorchjob-1.4
 }
 
 @test "PyTorchJob with an empty PET_STANDALONE, which means yes" {
     node job-worker-0 PET_STANDALONE= PET_NNODES=1:1 PET_NPROC_PER_NODE=2 PET_RDZV_ENDPOINT=job-worker-0:23456 \
         -- --master-port 29511
-    expect_job pytorchjob-standalone
+    expect pytorchjob-standalone
 }
 
 # early INDEX PODS -- ARG...: training-operator up to 1.6, which knows no PET_*.
@@ -113,13 +113,13 @@ early() {
 @test "PyTorchJob up to 1.6: RANK and WORLD_SIZE count pods" {
     early 0 2 -- --nproc-per-node 4
     early 1 2 -- --nproc-per-node 4
-    expect_job pytorchjob-1.6
+    expect pytorchjob-1.6
 }
 
 @test "PyTorchJob up to 1.6 with a multiple of the ranks in a pod: the pods' names tell" {
     local i
     for i in 0 1 2 3; do early $i 4 -- --nproc-per-node 2; done
-    expect_job pytorchjob-1.6-many-pods
+    expect pytorchjob-1.6-many-pods
 }
 
 @test "PyTorchJob: ranges and contradictions" {
@@ -142,13 +142,13 @@ trainjob() {
 @test "Trainer v2" {
     trainjob 0 2
     trainjob 1 2
-    expect_job trainjob
+    expect trainjob
 }
 
 @test "Trainer v2, numProcPerNode auto: the devices are counted" {
     TREE=gpus trainjob 0 auto
     TREE=gpus trainjob 1 auto
-    expect_job trainjob-auto
+    expect trainjob-auto
 }
 
 @test "Trainer v2: PET_NODE_RANK decides, not another index" {
@@ -157,7 +157,7 @@ trainjob() {
         trainjob $i 2 JOB_COMPLETION_INDEX=$((1 - i)) LWS_WORKER_INDEX=5
         assert_has "$(cat "$T/err")" "not used: LWS_WORKER_INDEX=5, JOB_COMPLETION_INDEX=$((1 - i))"
     done
-    expect_job trainjob-other-index
+    expect trainjob-other-index
 }
 
 # jobset JOB POD VAR=VALUE... -- ARG...: a pod of one of two Jobs with two pods each.
@@ -175,7 +175,7 @@ jobset() {
             jobset $job $pod JOBSET_JOB_GLOBAL_INDEX=$job JOBSET_GLOBAL_REPLICAS=2 --
         done
     done
-    expect_job jobset
+    expect jobset
 }
 
 @test "JobSet: RANK has the completion index, as the project's own sample puts it there" {
@@ -185,7 +185,7 @@ jobset() {
             jobset $job $pod JOBSET_JOB_INDEX=$job JOBSET_REPLICATEDJOB_REPLICAS=2 RANK=$pod WORLD_SIZE=4 --
         done
     done
-    expect_job jobset-rank
+    expect jobset-rank
 }
 
 @test "JobSet without the Job's index: two pods with one number are refused" {
@@ -202,7 +202,7 @@ jobset() {
         node "ij-$i" JOB_COMPLETION_INDEX=$i -- --nnodes 2 --nproc-per-node 2 --master-addr ij-0.ij \
             --master-port 29511
     done
-    expect_job indexed-job
+    expect indexed-job
 }
 
 @test "Indexed Job, in torchrun's documented form of several nodes" {
@@ -211,7 +211,7 @@ jobset() {
         node "ij-$i" JOB_COMPLETION_INDEX=$i -- --nnodes=2 --nproc-per-node=2 --rdzv-backend=c10d \
             --rdzv-endpoint=ij-0.ij:29400
     done
-    expect_job indexed-job-c10d
+    expect indexed-job-c10d
 }
 
 @test "Indexed Job: RANK and WORLD_SIZE written by the user count nodes" {
@@ -219,7 +219,7 @@ jobset() {
     for i in 0 1; do
         node "ij-$i" JOB_COMPLETION_INDEX=$i RANK=$i WORLD_SIZE=2 MASTER_ADDR=ij-0.ij -- --nproc-per-node 4
     done
-    expect_job indexed-job-rank
+    expect indexed-job-rank
 }
 
 @test "Indexed Job: an index out of range, and a size without an index" {
@@ -241,7 +241,7 @@ lws() {
 @test "LeaderWorkerSet" {
     lws 0 -- --nproc-per-node 2
     lws 1 -- --nproc-per-node 2
-    expect_job lws
+    expect lws
 }
 
 @test "LeaderWorkerSet beside TPU variables, another index and a Service called master" {
@@ -249,13 +249,13 @@ lws() {
     for i in 0 1; do
         TREE=gpus lws $i TPU_WORKER_ID=7 TPU_NAME=x MASTER_PORT=tcp://10.0.0.9:80 JOB_COMPLETION_INDEX=3
     done
-    expect_job lws-leftovers
+    expect lws-leftovers
 }
 
 @test "LeaderWorkerSet with torchrun's variable for the ranks of a node" {
     lws 0 PET_NPROC_PER_NODE=2
     lws 1 PET_NPROC_PER_NODE=2
-    expect_job lws-pet
+    expect lws-pet
 }
 
 @test "Volcano's pytorch plugin: RANK and WORLD_SIZE count pods, VC_TASK_INDEX those of a task" {
@@ -265,7 +265,7 @@ lws() {
             VK_TASK_INDEX=0 VC_MASTER_HOSTS=job-master-0.job VC_MASTER_NUM=1 VC_WORKER_HOSTS=job-worker-0.job \
             VC_WORKER_NUM=1 -- --nproc-per-node 2
     done
-    expect_job volcano-pytorch
+    expect volcano-pytorch
 }
 
 @test "Volcano's pytorch plugin with a multiple of the ranks in a pod" {
@@ -274,7 +274,7 @@ lws() {
         node "x-$i" MASTER_ADDR=x.job WORLD_SIZE=4 RANK=$i VC_TASK_INDEX=$((i > 0 ? i - 1 : 0)) -- \
             --nproc-per-node 2
     done
-    expect_job volcano-pytorch-many-pods
+    expect volcano-pytorch-many-pods
 }
 
 @test "Volcano's svc plugin with one task" {
@@ -283,7 +283,7 @@ lws() {
         node "job-worker-$i" VC_TASK_INDEX=$i VK_TASK_INDEX=$i VC_WORKER_NUM=2 \
             VC_WORKER_HOSTS=job-worker-0.job,job-worker-1.job -- --nproc-per-node 2
     done
-    expect_job volcano-svc
+    expect volcano-svc
 }
 
 @test "Volcano's svc plugin with two tasks: their indexes overlap" {
@@ -296,7 +296,7 @@ lws() {
     for i in 0 1; do
         node "sts-$i" -- --nnodes 2 --node-rank from-hostname --nproc-per-node 2 --master-addr sts-0.sts
     done
-    expect_job statefulset
+    expect statefulset
 }
 
 @test "StatefulSet: the ordinal by a variable, a full host name, and another platform's index" {
@@ -305,7 +305,7 @@ lws() {
         node "sts-2-$i.sts.ns.svc" JOB_COMPLETION_INDEX=7 RANKINIT_NODE_RANK=from-hostname MASTER_ADDR=sts-2-0.sts \
             -- --nnodes 2 --nproc-per-node 1
     done
-    expect_job statefulset-full-names
+    expect statefulset-full-names
 }
 
 @test "StatefulSet: no ordinal, and one that starts above 0" {
@@ -335,7 +335,7 @@ hook() {
 @test "Slurm, a task on each node" {
     slurm 0 1 -- --nproc-per-node 2
     slurm 1 1 -- --nproc-per-node 2
-    expect_job slurm
+    expect slurm
 }
 
 @test "pyxis and enroot, a task on each node: LOCAL_RANK is there, and yet it is a node" {
@@ -344,13 +344,13 @@ hook() {
         hook $i 2 0
         TREE=gpus slurm $i 1 "${HOOK[@]}" --
     done
-    expect_job enroot
+    expect enroot
 }
 
 @test "Slurm, several tasks on a node: each is a rank" {
     local i
     for i in 0 1 2 3; do slurm $i 2 --; done
-    expect_job slurm-tasks
+    expect slurm-tasks
 }
 
 @test "pyxis and enroot, several tasks on a node: what is there stays" {
@@ -359,13 +359,13 @@ hook() {
         hook $i 4 $((i % 2))
         slurm $i 2 "${HOOK[@]}" OMP_NUM_THREADS=1 PMI_RANK=$i PMIX_RANK=$i TORCHELASTIC_RESTART_COUNT=3 --
     done
-    expect_job enroot-tasks
+    expect enroot-tasks
 }
 
 @test "Slurm, several tasks on a node, which are said to be nodes" {
     local i
     for i in 0 1 2 3; do slurm $i 2 -- --rank-means node --nproc-per-node 2; done
-    expect_job slurm-tasks-as-nodes
+    expect slurm-tasks-as-nodes
 }
 
 @test "Slurm, a step on fewer nodes than the job has" {
@@ -374,13 +374,13 @@ hook() {
         slurm $i 1 SLURM_NTASKS=8 SLURM_NNODES=4 SLURM_JOB_NODELIST="gpu[06-09]" SLURM_TASKS_PER_NODE="2(x4)" \
             -- --nproc-per-node 1
     done
-    expect_job slurm-step
+    expect slurm-step
 }
 
 @test "Slurm, the batch script of one node: no task of the many that it asked for" {
     TREE=gpus node gpu07 SLURM_JOB_ID=4711 SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NODEID=0 SLURM_NTASKS=8 \
         SLURM_NNODES=1 SLURM_JOB_NODELIST=gpu07 -- --master-port 29511
-    expect_job slurm-batch
+    expect slurm-batch
 }
 
 @test "Slurm, what cannot be" {
@@ -407,7 +407,7 @@ ompi() {
 @test "Open MPI" {
     local i
     for i in 0 1 2 3; do ompi $i 2 MASTER_ADDR=host-0 MASTER_PORT=29511 --; done
-    expect_job openmpi
+    expect openmpi
 }
 
 @test "Open MPI below Slurm: SLURM_PROCID is that of its daemon" {
@@ -417,19 +417,19 @@ ompi() {
             SLURM_LOCALID=0 SLURM_NTASKS=2 SLURM_NNODES=2 --
     done
     assert_has "$(cat "$T/err")" ", SLURM_PROCID=1"
-    expect_job openmpi-slurm
+    expect openmpi-slurm
 }
 
 @test "Open MPI, one process on each host, which starts its ranks" {
     ompi 0 1 -- --nproc-per-node 2 --master-addr host-0
     ompi 1 1 -- --nproc-per-node 2 --master-addr host-0
-    expect_job openmpi-nodes
+    expect openmpi-nodes
 }
 
 @test "Open MPI with nobody to say where rank 0 is: not set, MPI programs need none" {
     local i
     for i in 0 1 2 3; do ompi $i 2 --; done
-    expect_job openmpi-no-master none
+    expect openmpi-no-master none
 }
 
 @test "MPICH, all processes on one host" {
@@ -437,7 +437,7 @@ ompi() {
     for i in 0 1; do
         node host PMI_RANK=$i PMI_SIZE=2 PMI_FD=7 MPI_LOCALRANKID=$i MPI_LOCALNRANKS=2 --
     done
-    expect_job mpich
+    expect mpich
 }
 
 @test "Intel MPI started through Slurm's srun as its bootstrap" {
@@ -447,7 +447,7 @@ ompi() {
             I_MPI_HYDRA_BOOTSTRAP=slurm SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NODEID=0 SLURM_NTASKS=1 \
             SLURM_NNODES=1 MASTER_ADDR=host-0 --
     done
-    expect_job intelmpi-slurm
+    expect intelmpi-slurm
 }
 
 @test "PALS" {
@@ -456,7 +456,7 @@ ompi() {
         node "x100$i" PALS_RANKID=$i PALS_NODEID=$i PALS_LOCAL_RANKID=0 PALS_LOCAL_SIZE=1 PMI_RANK=$i PMI_SIZE=2 \
             PMI_LOCAL_RANK=0 PMI_LOCAL_SIZE=1 MASTER_ADDR=x1000 --
     done
-    expect_job pals
+    expect pals
 }
 
 @test "MVAPICH" {
@@ -465,13 +465,13 @@ ompi() {
         node "host-$((i / 2))" MV2_COMM_WORLD_RANK=$i MV2_COMM_WORLD_SIZE=4 MV2_COMM_WORLD_LOCAL_RANK=$((i % 2)) \
             MV2_COMM_WORLD_LOCAL_SIZE=2 MASTER_ADDR=host-0 RANK=$i WORLD_SIZE=4 LOCAL_RANK=$((i % 2)) --
     done
-    expect_job mvapich
+    expect mvapich
 }
 
 @test "PMI alone: which process of its host this is stays open" {
     local i
     for i in 0 1; do node "host-$i" PMI_RANK=$i PMI_SIZE=2 MASTER_ADDR=host-0 --; done
-    expect_job pmi
+    expect pmi
 }
 
 # ---- clouds, torchx ------------------------------------------------------------------------------
@@ -488,13 +488,13 @@ batch() {
 @test "AWS Batch: the main node lacks its own address" {
     batch 0 0
     batch 1 0
-    expect_job aws-batch 127.0.0.1
+    expect aws-batch 127.0.0.1
 }
 
 @test "AWS Batch: the main node is not number 0, but has rank 0" {
     batch 0 1
     batch 1 1
-    expect_job aws-batch-main 127.0.0.1
+    expect aws-batch-main 127.0.0.1
 }
 
 @test "SageMaker's variables; its hosts are sorted as texts" {
@@ -502,7 +502,7 @@ batch() {
     for host in 1 10 2; do
         node "algo-$host" SM_HOSTS="$hosts" SM_CURRENT_HOST="algo-$host" SM_NUM_GPUS=0 -- --nproc-per-node 1
     done
-    expect_job sagemaker
+    expect sagemaker
 }
 
 @test "SageMaker's document, all that a bare container has" {
@@ -513,7 +513,7 @@ batch() {
             >"$T/algo-$i/opt/ml/input/config/resourceconfig.json"
         TREE=algo-$i node "algo-$i" -- --nproc-per-node 2
     done
-    expect_job sagemaker-document
+    expect sagemaker-document
 }
 
 @test "SageMaker: a host that is not of the job" {
@@ -527,7 +527,7 @@ batch() {
         node "job-t-$i-0" TORCHX_REPLICA_IDX=$i TORCHX_RANK0_HOST="${hosts[i]}" TORCHX_JOB_ID=kubernetes://x/job \
             -- --nnodes 2 --nproc-per-node 2
     done
-    expect_job torchx localhost
+    expect torchx localhost
 }
 
 @test "torchx on Volcano, where each replica is a task of its own with index 0" {
@@ -537,7 +537,7 @@ batch() {
             VC_T_0_HOSTS=job-t-0-0.job VC_T_1_HOSTS=job-t-1-0.job -- --nnodes 2 --nproc-per-node 2 \
             --rdzv-backend c10d --rdzv-endpoint job-t-0-0.job
     done
-    expect_job torchx-volcano
+    expect torchx-volcano
 }
 
 # ---- RANK and WORLD_SIZE, from wherever ----------------------------------------------------------
@@ -547,13 +547,13 @@ batch() {
     for i in 0 1; do
         node "n$i" RANK=$i WORLD_SIZE=2 MASTER_ADDR=n0 -- --rank-means node --nproc-per-node 2
     done
-    expect_job bare-nodes
+    expect bare-nodes
 }
 
 @test "RANK and WORLD_SIZE that are said to count processes" {
     local i
     for i in 0 1; do node "n$i" RANK=$i WORLD_SIZE=2 MASTER_ADDR=n0 -- --rank-means process; done
-    expect_job bare-processes
+    expect bare-processes
 }
 
 @test "RANK and WORLD_SIZE beside LOCAL_RANK count processes" {
@@ -561,7 +561,7 @@ batch() {
     for i in 0 1 2 3; do
         node "n$((i / 2))" RANK=$i WORLD_SIZE=4 LOCAL_RANK=$((i % 2)) LOCAL_WORLD_SIZE=2 MASTER_ADDR=n0 --
     done
-    expect_job bare-local-rank
+    expect bare-local-rank
 }
 
 @test "RANK and WORLD_SIZE that may count either" {

@@ -296,3 +296,17 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     assert_json "$T/s.json" .exit_origin rank
     assert_schema "$T/s.json"
 }
+
+@test "a fatal signal that was only passed on: the verdict says whose it was" {
+    start --nproc-per-node 2 --summary "$T/s.json" "$PAYLOAD" hold "$T/ready"
+    wait_lines "$T/ready" 2
+    kill -USR1 "$RUN_PID"
+    finish
+    assert_eq "$status" 138
+    assert_has "$(json_get "$T/s.json" .message)" "killed by SIGUSR1, which rankinit was sent by pid $$ "
+    run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" sh -c '[ $RANK = 1 ] && kill -SEGV $PPID; exec "$PAYLOAD" hold'
+    assert_eq "$status" 139
+    assert_has "$(json_get "$T/s.json" .message)" "which rankinit was sent by rank 1 and passed on"
+    assert_json "$T/s.json" '.failures[0].class' killed_from_outside
+    assert_schema "$T/s.json"
+}

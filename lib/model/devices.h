@@ -50,8 +50,8 @@ int devices_find(const struct settings *settings, const struct facts *facts,
 int devices_select(const struct devices *devices, const struct facts *facts,
                    const struct setting *list, struct strvec *ret, struct err *err);
 
-/* Place in the pool of the device that such a token names; -1 if it is not there. */
-int devices_position(const struct devices *devices, const struct facts *facts, const char *token);
+/* Place in the pool of the device that one such token names; -1 if it is not there. */
+int devices_position(const struct devices *devices, const struct facts *facts, const char *text);
 
 /* What --nproc-per-node auto or gpu means here: visible devices / per_rank; 0 if none. */
 int devices_nproc(const struct devices *devices);

@@ -114,6 +114,14 @@ void outcome_note_signalled(struct outcome *outcome, int local_rank, int signal,
     evidence_seal(rank->evidence);
 }
 
+void outcome_note_passed(struct outcome *outcome, const struct outcome_passed *passed)
+{
+    for (int i = 0; i < outcome->count; i++) {
+        if (outcome->ranks[i].state == RANK_ALIVE)
+            outcome->ranks[i].passed = *passed;
+    }
+}
+
 void outcome_note_stop(struct outcome *outcome, const struct outcome_stop *stop)
 {
     outcome->stop = *stop;
@@ -272,7 +280,9 @@ static bool is_own_fault(int signal)
 bool outcome_rank_killed_from_outside(const struct outcome_rank *rank)
 {
     return failed_by_itself(rank) && WIFSIGNALED(rank->wait_status) && !rank->oom &&
-           !outcome_rank_killed_by_us(rank) && !is_own_fault(WTERMSIG(rank->wait_status));
+           !outcome_rank_killed_by_us(rank) &&
+           (!is_own_fault(WTERMSIG(rank->wait_status)) ||
+            rank->passed.signal == WTERMSIG(rank->wait_status));
 }
 
 static bool was_silence(const struct finding *words)

@@ -45,7 +45,16 @@ enum rank_class {
     CLASS_FROM_OUTSIDE /* killed by a signal that was not ours, without an OOM */
 };
 
+/* A signal that somebody sent to rankinit and rankinit passed on. */
+struct outcome_passed {
+    int signal; /* as passed on; 0: none yet */
+    pid_t pid;  /* of the sender; 0: outside our PID namespace, or the kernel */
+    uid_t uid;
+    int sender_rank; /* local; -1: no rank of ours */
+};
+
 struct outcome_rank {
+    struct outcome_passed passed; /* the last one before its end */
     enum rank_state state;
     pid_t pid;
     int wait_status;
@@ -72,14 +81,19 @@ struct outcome_stop {
     bool again;      /* asked a second time */
 };
 
-/* A process that could not be reaped. */
+/*
+ * A process that could not be reaped. Three kinds are told apart: a zombie leader whose threads
+ * live on, a zombie whose living parent does not wait for it, and one that SIGKILL does not reach.
+ */
 struct outcome_unreaped {
     pid_t pid;
-    int rank; /* local, whose group it is in; -1 unknown */
+    pid_t parent; /* 0 if that is us */
+    int rank;     /* local, whose group it is in; -1 unknown */
     char name[32];
-    char state; /* 'Z', 'D', ...; '?' unknown */
-    char wchan[32];
-    bool live_threads; /* a zombie leader whose threads live on */
+    char state;        /* 'Z', 'D', ...; '?' unknown */
+    int live_threads;  /* of a zombie leader: how many live on; else 0 */
+    char thread_state; /* of the one that holds it up; where live_threads is not 0 */
+    char wchan[32];    /* where that thread, or else the process, sits in the kernel; "?" unknown */
 };
 
 #define OUTCOME_UNREAPED_MAX 16
@@ -95,7 +109,8 @@ struct outcome {
     struct err own;           /* a failure of rankinit itself (fork refused, ...); ERR_NONE */
     int master_port;          /* the one ranks were given; 0: none */
     uint64_t orphans_reaped;
-    int unreaped_count;
+    int unreaped_count; /* in the list */
+    int unreaped_more;  /* for which it had no room */
     struct outcome_unreaped unreaped[OUTCOME_UNREAPED_MAX];
     int64_t max_rss_bytes, user_ns, system_ns; /* of all reaped descendants */
     uint64_t oom_kills;                        /* counter's movement since our start */
@@ -143,6 +158,7 @@ void outcome_note_ended(struct outcome *outcome, int local_rank, int wait_status
  */
 void outcome_note_oom_kills(struct outcome *outcome, uint64_t kills, int64_t now_ns);
 void outcome_note_signalled(struct outcome *outcome, int local_rank, int signal, int64_t now_ns);
+void outcome_note_passed(struct outcome *outcome, const struct outcome_passed *passed);
 void outcome_note_stop(struct outcome *outcome, const struct outcome_stop *stop);
 
 /* True if this rank has ended or could not start, and not with 0. */

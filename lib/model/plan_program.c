@@ -34,6 +34,20 @@ static void unset_prefix(struct strvec *env, const char *prefix)
     }
 }
 
+/* A spec's env: wins over what is inherited, but not over what makes a rank. */
+static void note_ours(const struct strvec *entries, struct plan *plan)
+{
+    for (size_t i = 0; i < entries->count; i++) {
+        const char *entry = entries->items[i];
+
+        if (rankenv_is_ours(entry))
+            strvec_pushf(&plan->notices,
+                         "spec env: %.*s has no effect: every rank gets its own from rankinit; "
+                         "state it under job: or rendezvous:",
+                         (int)strcspn(entry, "="), entry);
+    }
+}
+
 void plan_resolve_env(const struct plan_inputs *inputs, struct plan *plan)
 {
     const struct settings *settings = inputs->settings;
@@ -47,6 +61,10 @@ void plan_resolve_env(const struct plan_inputs *inputs, struct plan *plan)
         /* A number that somebody stated beats what an image or a hook has put there. */
         if (settings_int(settings, OPT_THREADS) > 0)
             env_unset(&plan->env, "OMP_NUM_THREADS");
+    }
+    if (plan->mode == PLAN_FANOUT && !plan->job.task.one) {
+        note_ours(&inputs->spec->env_set, plan);
+        note_ours(&inputs->spec->env_unset, plan);
     }
     rankenv_apply(&plan->env, &inputs->spec->env_unset, &inputs->spec->env_set);
 }

@@ -47,9 +47,9 @@ struct deal {
     const struct plan_inputs *inputs;
     struct plan *plan;
     bool share;
-    const struct spec_rank **rows; /* by local rank: the row that gave it devices, or NULL */
-    bool *taken;                   /* by place in the pool */
-    struct strvec lists;           /* by row */
+    int *rows;           /* by local rank: which row gave it devices, from 1; 0: none yet */
+    bool *taken;         /* by place in the pool */
+    struct strvec lists; /* by row */
 };
 
 /* Notes that a row takes a device; true if that is not somebody's already. */
@@ -95,8 +95,10 @@ static int select_devices(struct deal *deal, const struct spec_rank *row, int co
     return 0;
 }
 
-static int deal_row(struct deal *deal, const struct spec_rank *row, struct err *err)
+static int deal_row(struct deal *deal, int number, struct err *err)
 {
+    const struct spec_rank *rows = deal->inputs->spec->ranks;
+    const struct spec_rank *row = &rows[number - 1];
     struct chosen chosen;
 
     if (read_local(row, deal->plan, &chosen, err) < 0)
@@ -108,11 +110,11 @@ static int deal_row(struct deal *deal, const struct spec_rank *row, struct err *
     for (int i = 0; i < deal->plan->job.nproc; i++) {
         if (!chosen.ranks[i])
             continue;
-        if (deal->rows[i])
+        if (deal->rows[i] > 0)
             return err_set(err, ERR_SPEC,
                            "%s and %s both state devices of local rank %d: state them in one place",
-                           deal->rows[i]->origin, row->origin, i);
-        deal->rows[i] = row;
+                           rows[deal->rows[i] - 1].origin, row->origin, i);
+        deal->rows[i] = number;
     }
     return select_devices(deal, row, chosen.count, err);
 }
@@ -128,7 +130,7 @@ static bool deal_rest(const struct deal *deal, int local_rank, struct buf *out)
 
         while (place < count && deal->taken[place])
             place++;
-        if (place == count && !deal->share)
+        if (place == count && (count == 0 || !deal->share))
             return false;
         if (place == count)
             place = (size_t)(local_rank * devices->per_rank + n) % count;
@@ -144,15 +146,15 @@ static int deal_all(struct deal *deal, struct err *err)
     int nproc = deal->plan->job.nproc;
 
     for (size_t i = 0; i < deal->inputs->spec->rank_count; i++) {
-        if (deal_row(deal, &deal->inputs->spec->ranks[i], err) < 0)
+        if (deal_row(deal, (int)i + 1, err) < 0)
             return -1;
     }
     for (int i = 0; i < nproc; i++) {
         char room[LIST_ROOM];
         struct buf list = BUF_OVER(room);
 
-        if (deal->rows[i])
-            buf_adds(&list, deal->lists.items[deal->rows[i] - deal->inputs->spec->ranks]);
+        if (deal->rows[i] > 0)
+            buf_adds(&list, strvec_texts(&deal->lists)[deal->rows[i] - 1]);
         else if (!deal_rest(deal, i, &list))
             return err_set(err, ERR_SPEC,
                            "local rank %d has no device left: %s shows %zu, and ranks: gives some "
@@ -201,21 +203,29 @@ static void deal_release(struct deal *deal)
     strvec_release(&deal->lists);
 }
 
+static int deal_begin(struct deal *deal, struct err *err)
+{
+    deal->share = settings_flag(deal->inputs->settings, OPT_DEVICE_SHARE);
+    deal->rows = calloc((size_t)deal->plan->job.nproc, sizeof(*deal->rows));
+    deal->taken = calloc(deal->plan->devices.pool.count, sizeof(*deal->taken));
+    if (!deal->rows || !deal->taken)
+        return err_set(err, ERR_SYSTEM, "no memory for %d ranks", deal->plan->job.nproc);
+    return 0;
+}
+
 int plan_resolve_rank_devices(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
 {
     const struct spec_rank *first = with_devices(inputs->spec);
-    CLEANUP(deal_release) struct deal deal = {.inputs = inputs, .plan = plan};
+    struct deal deal = {.inputs = inputs, .plan = plan};
+    int rc;
 
     if (!first)
         return 0;
     if (check_mode(inputs, first, plan, err) < 0)
         return -1;
-    deal.share = settings_flag(inputs->settings, OPT_DEVICE_SHARE);
-    deal.rows = calloc((size_t)plan->job.nproc, sizeof(*deal.rows));
-    deal.taken = calloc(plan->devices.pool.count, sizeof(*deal.taken));
-    if (!deal.rows || !deal.taken)
-        return err_set(err, ERR_SYSTEM, "no memory for %d ranks", plan->job.nproc);
-    return deal_all(&deal, err);
+    rc = deal_begin(&deal, err) < 0 ? -1 : deal_all(&deal, err);
+    deal_release(&deal);
+    return rc;
 }
 
 /* True if a name is in a list of "NAME=value" or of names. */

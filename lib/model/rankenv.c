@@ -7,11 +7,8 @@
 
 #define LIST_ROOM 32768 /* a list of devices: 8 GPUs in 7 MIG parts each need about 5 KiB */
 
-/*
- * What an inherited environment may say of another rank, or of a launcher that is not there any
- * more; a star stands for any end. What we set "unless set" is not among them.
- */
-static const char *const scrubbed[] = {
+/* What every rank gets from us, whatever else is said; a star stands for any end. */
+static const char *const ours[] = {
     "RANK",
     "LOCAL_RANK",
     "WORLD_SIZE",
@@ -28,6 +25,14 @@ static const char *const scrubbed[] = {
     "CROSS_RANK",
     "CROSS_SIZE",
     "TORCHELASTIC_*",
+    "RANKINIT_THIS_*",
+};
+
+/*
+ * What else an inherited environment may say of another rank, or of a launcher that is not there
+ * any more. What we set "unless set" is not among them.
+ */
+static const char *const others[] = {
     "PET_*",
     "RANKINIT_*",
     /* Open MPI, MPICH and Intel MPI, MVAPICH, PALS: a rank that reads them waits for its daemon */
@@ -61,19 +66,24 @@ static const char *const scrubbed[] = {
     "PALS_LOCAL_SIZE",
 };
 
-static bool is_scrubbed(const char *entry)
+static bool is_in(const char *entry, const char *const *names, size_t count)
 {
     size_t len = strcspn(entry, "=");
 
-    for (size_t i = 0; i < sizeof(scrubbed) / sizeof(scrubbed[0]); i++) {
-        size_t size = strlen(scrubbed[i]);
-        bool star = scrubbed[i][size - 1] == '*';
+    for (size_t i = 0; i < count; i++) {
+        size_t size = strlen(names[i]);
+        bool star = names[i][size - 1] == '*';
 
         size -= star;
-        if ((star ? len >= size : len == size) && memcmp(entry, scrubbed[i], size) == 0)
+        if ((star ? len >= size : len == size) && memcmp(entry, names[i], size) == 0)
             return true;
     }
     return false;
+}
+
+bool rankenv_is_ours(const char *entry)
+{
+    return is_in(entry, ours, sizeof(ours) / sizeof(ours[0]));
 }
 
 void rankenv_scrub(struct strvec *env)
@@ -81,7 +91,9 @@ void rankenv_scrub(struct strvec *env)
     struct strvec kept = STRVEC_INIT;
 
     for (size_t i = 0; i < env->count; i++) {
-        if (!is_scrubbed(env->items[i]))
+        const char *entry = env->items[i];
+
+        if (!rankenv_is_ours(entry) && !is_in(entry, others, sizeof(others) / sizeof(others[0])))
             strvec_push(&kept, env->items[i]);
     }
     strvec_release(env);

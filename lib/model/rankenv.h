@@ -22,6 +22,9 @@ struct rankenv_late {
  */
 void rankenv_scrub(struct strvec *env);
 
+/* True if NAME or NAME=value is one that each rank gets from us, whatever else is said. */
+bool rankenv_is_ours(const char *entry);
+
 /* Takes names away from an environment and then sets "NAME=value" texts: what a spec's env: says. */
 void rankenv_apply(struct strvec *env, const struct strvec *unset, const struct strvec *set);
 

@@ -92,6 +92,20 @@ static void add_size(int64_t bytes, struct buf *out)
     buf_addf(out, "%" PRId64 " MiB", (bytes + (1 << 20) - 1) >> 20);
 }
 
+/* A signal that rankinit was sent and only passed on: whose it was. */
+static void add_passed(const struct outcome_passed *passed, const struct plan *plan,
+                       struct buf *out)
+{
+    buf_adds(out, ", which rankinit was sent ");
+    if (passed->sender_rank >= 0)
+        buf_addf(out, "by rank %d", plan->job.first_rank + passed->sender_rank);
+    else if (passed->pid > 0)
+        buf_addf(out, "by pid %d (uid %u)", (int)passed->pid, passed->uid);
+    else
+        buf_adds(out, "from outside");
+    buf_adds(out, " and passed on");
+}
+
 /* A SIGKILL that was not ours is the kernel's when its counter moved; else somebody's. */
 static void add_kill_origin(const struct outcome *outcome, const struct plan *plan,
                             const struct outcome_rank *rank, struct buf *out)
@@ -107,6 +121,8 @@ static void add_kill_origin(const struct outcome *outcome, const struct plan *pl
             add_size(outcome->memory_peak_bytes, out);
         }
         buf_addc(out, ')');
+    } else if (rank->passed.signal == WTERMSIG(rank->wait_status)) {
+        add_passed(&rank->passed, plan, out);
     } else if (outcome_rank_killed_from_outside(rank)) {
         buf_adds(out, " from outside");
         if (WTERMSIG(rank->wait_status) == SIGKILL)
@@ -149,6 +165,42 @@ void sentence_stop(const struct outcome *outcome, const struct plan *plan, struc
         buf_addf(out, "pid %d (uid %u)", (int)stop->sender_pid, (unsigned int)stop->sender_uid);
     else
         buf_adds(out, "outside");
+}
+
+/* Where in the kernel it sits, if that could be read. */
+static void add_place(const struct outcome_unreaped *process, char state, struct buf *out)
+{
+    size_t len = strnlen(process->wchan, sizeof(process->wchan));
+
+    buf_addf(out, "state %c", state);
+    if (len == 0 || process->wchan[0] == '?')
+        return;
+    buf_adds(out, " in ");
+    buf_add_plain(out, process->wchan, len);
+}
+
+void sentence_unreaped(const struct outcome_unreaped *process, const struct plan *plan,
+                       struct buf *out)
+{
+    buf_addf(out, "pid %d (", (int)process->pid);
+    buf_add_plain(out, process->name, strnlen(process->name, sizeof(process->name)));
+    buf_addc(out, ')');
+    if (process->rank >= 0 && plan->mode == PLAN_FANOUT)
+        buf_addf(out, " of rank %d", plan->job.first_rank + process->rank);
+    buf_adds(out, " is left: ");
+    if (process->live_threads > 0) {
+        buf_addf(out, "a zombie of which %d %s on, ", process->live_threads,
+                 process->live_threads == 1 ? "thread lives" : "threads live");
+        add_place(process, process->thread_state, out);
+        buf_adds(out, ": the kernel or a driver holds it, not its parent");
+    } else if (process->state == 'Z' && process->parent > 0) {
+        buf_addf(out, "a zombie whose parent, pid %d, lives and does not wait for it",
+                 (int)process->parent);
+    } else {
+        add_place(process, process->state, out);
+        if (process->state == 'D')
+            buf_adds(out, ": SIGKILL has no effect while the kernel or a driver holds it");
+    }
 }
 
 static int count_alive(const struct outcome *outcome)

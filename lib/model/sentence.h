@@ -26,6 +26,13 @@ void sentence_end(const struct outcome *outcome, const struct plan *plan, int lo
 /* Appends "SIGTERM from outside", "SIGINT from pid 7 (uid 0)", "SIGTERM from rank 3". */
 void sentence_stop(const struct outcome *outcome, const struct plan *plan, struct buf *out);
 
+/*
+ * Appends what is known of a process that could not be reaped, and who has to let go of it: "pid 7
+ * (python) of rank 3 is left: state D in nv_wait: SIGKILL has no effect ...".
+ */
+void sentence_unreaped(const struct outcome_unreaped *process, const struct plan *plan,
+                       struct buf *out);
+
 /* Appends "3.2 s". */
 void sentence_seconds(int64_t ns, struct buf *out);
 

@@ -168,23 +168,12 @@ static void add_unreaped(struct page *page)
     struct buf text = BUF_OVER(room);
 
     for (int i = 0; i < outcome->unreaped_count; i++) {
-        const struct outcome_unreaped *process = &outcome->unreaped[i];
-
         buf_reset(&text);
-        buf_addf(&text, "could not be reaped: pid %d (", (int)process->pid);
-        buf_add_plain(&text, process->name, strnlen(process->name, sizeof(process->name)));
-        buf_addf(&text, ", state %c", process->state);
-        if (process->live_threads)
-            buf_adds(&text, ", threads of it live on");
-        if (process->wchan[0]) {
-            buf_adds(&text, ", in ");
-            buf_add_plain(&text, process->wchan, strnlen(process->wchan, sizeof(process->wchan)));
-        }
-        if (process->rank >= 0)
-            buf_addf(&text, ", of rank %d", page->plan->job.first_rank + process->rank);
-        buf_addc(&text, ')');
+        sentence_unreaped(&outcome->unreaped[i], page->plan, &text);
         columns_paragraph("  ", text.data, text.len, page->out);
     }
+    if (outcome->unreaped_more > 0)
+        buf_addf(page->out, "  and %d more processes are left\n", outcome->unreaped_more);
 }
 
 static void add_hints(struct page *page)

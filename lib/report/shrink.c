@@ -7,11 +7,11 @@
  */
 static const struct shrink steps[] = {
     /* words  tail  ranks error message names rows hints resources counts root */
-    {32768, 32768, 4096, 4096, 540, 1024, 128, 8, true, true, true},
-    {16384, 16384, 1024, 1024, 540, 512, 64, 8, true, true, true},
-    {8192, 8192, 512, 600, 540, 256, 32, 8, true, true, true},
-    {4096, 4096, 256, 500, 540, 128, 16, 8, true, true, true},
-    {4096, 2048, 256, 500, 540, 128, 16, 8, true, true, true},
+    {32768, 32768, 4096, 4096, 540, 1024, 128, 16, true, true, true},
+    {16384, 16384, 1024, 1024, 540, 512, 64, 16, true, true, true},
+    {8192, 8192, 512, 600, 540, 256, 32, 16, true, true, true},
+    {4096, 4096, 256, 500, 540, 128, 16, 16, true, true, true},
+    {4096, 2048, 256, 500, 540, 128, 16, 16, true, true, true},
     {3072, 1024, 128, 400, 540, 128, 12, 8, true, true, true},
     {2048, 512, 128, 400, 540, 128, 10, 8, true, true, true},
     {2048, 0, 128, 400, 540, 128, 8, 8, true, true, true},
@@ -40,12 +40,17 @@ const struct shrink *shrink_step(int step)
 const char *shrink_part_word(enum shrink_part part)
 {
     static const char *const words[SHRINK__PARTS] = {
-        [SHRINK_MESSAGE] = "message",  [SHRINK_ROOT] = "root_cause",
-        [SHRINK_ERROR] = "error",      [SHRINK_TRACEBACK] = "traceback",
-        [SHRINK_TAIL] = "stderr_tail", [SHRINK_FAILURES] = "failures",
-        [SHRINK_COUNTS] = "ranks",     [SHRINK_RESOURCES] = "resources",
-        [SHRINK_JOB] = "job",          [SHRINK_FOREIGN] = "foreign_message",
+        [SHRINK_MESSAGE] = "message",
+        [SHRINK_ROOT] = "root_cause",
+        [SHRINK_ERROR] = "error",
+        [SHRINK_TRACEBACK] = "traceback",
+        [SHRINK_TAIL] = "stderr_tail",
+        [SHRINK_FAILURES] = "failures",
+        [SHRINK_COUNTS] = "ranks",
         [SHRINK_HINTS] = "hints",
+        [SHRINK_RESOURCES] = "resources",
+        [SHRINK_JOB] = "job",
+        [SHRINK_FOREIGN] = "foreign_message",
     };
 
     return words[part];

@@ -20,7 +20,7 @@ struct shrink {
     size_t message;
     size_t names; /* job id and master address; 0: they go, and the host is cut */
     int rows;     /* of failures */
-    int hints;
+    int hints;    /* how many */
     bool resources;
     bool counts; /* ranks, stop, ended, ... */
     bool root;   /* root_cause */
@@ -35,10 +35,10 @@ enum shrink_part {
     SHRINK_TAIL,
     SHRINK_FAILURES,
     SHRINK_COUNTS,
+    SHRINK_HINTS,
     SHRINK_RESOURCES,
     SHRINK_JOB,
     SHRINK_FOREIGN,
-    SHRINK_HINTS,
     SHRINK__PARTS
 };
 

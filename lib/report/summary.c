@@ -222,7 +222,7 @@ static void put_ranks(struct writer *writer, struct json *root)
     json_put_int(object, "succeeded", succeeded);
     json_put_int(object, "failed", failed);
     json_put_int(object, "stopped", stopped);
-    json_put_int(object, "unreaped", outcome->unreaped_count);
+    json_put_int(object, "unreaped", outcome->unreaped_count + outcome->unreaped_more);
     json_put(root, "ranks", object);
 }
 
@@ -306,11 +306,15 @@ static void put_counts(struct writer *writer, struct json *root)
     put_stop(writer, root);
 }
 
+/* What remains after the last SIGKILL, as nobody can look at it any more; and what to do about it. */
 static void put_hints(struct writer *writer, struct json *root)
 {
-    int count = writer->hints->count;
+    const struct outcome *outcome = writer->summary->outcome;
+    int left = outcome->unreaped_count;
+    int count = left + writer->hints->count;
     struct json *list;
 
+    note_cut(writer, SHRINK_HINTS, outcome->unreaped_more == 0);
     if (count > writer->limits->hints) {
         count = writer->limits->hints;
         note_cut(writer, SHRINK_HINTS, false);
@@ -318,8 +322,14 @@ static void put_hints(struct writer *writer, struct json *root)
     if (count == 0)
         return;
     list = json_new_array();
-    for (int i = 0; i < count; i++)
-        json_add_text(list, writer->hints->texts[i]);
+    for (int i = 0; i < count; i++) {
+        char room[HINT_MAX];
+        struct buf text = BUF_OVER(room);
+
+        if (i < left)
+            sentence_unreaped(&outcome->unreaped[i], writer->summary->plan, &text);
+        json_add_text(list, i < left ? text.data : writer->hints->texts[i - left]);
+    }
     json_put(root, "hints", list);
 }
 

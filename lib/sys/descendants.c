@@ -17,6 +17,9 @@
 #define DEPTH_MAX 256
 #define TRIES     4
 
+/* Looks whether there is a child, and changes nothing. */
+#define WAIT_ANY_CHILD (WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT | __WALL)
+
 struct process {
     struct descendant seen;
     uint64_t started; /* clock ticks after boot: tells apart two that had the same pid */
@@ -126,10 +129,9 @@ static void note_child(void *context, int proc_fd, pid_t pid)
 
 static bool has_child(void)
 {
-    int options = WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT | __WALL;
     siginfo_t unused;
 
-    return waitid(P_ALL, 0, &unused, options) == 0 || errno != ECHILD;
+    return waitid(P_ALL, 0, &unused, WAIT_ANY_CHILD) == 0 || errno != ECHILD;
 }
 
 void descendants_init(struct descendants *descendants)
@@ -206,18 +208,58 @@ bool descendants_none(const struct descendants *descendants)
     return descendants->spared_count > 0 && descendants_walk(descendants, NULL, NULL) == 0;
 }
 
-void descendants_wchan(pid_t pid, char *room, size_t size)
+bool descendants_in_group(pid_t group)
+{
+    siginfo_t unused;
+
+    return waitid(P_PGID, (id_t)group, &unused, WAIT_ANY_CHILD) == 0;
+}
+
+struct stuck {
+    pid_t thread; /* 0: none found yet */
+    char state;
+};
+
+/* A thread in D is what SIGKILL waits for; else any that lives will do. */
+static void note_stuck(void *context, int task_fd, pid_t pid)
+{
+    struct stuck *stuck = context;
+    struct process thread;
+
+    if (stuck->state == 'D' || !read_process(task_fd, pid, &thread) || thread.seen.state == 'Z' ||
+        thread.seen.state == 'X')
+        return;
+    if (stuck->thread == 0 || thread.seen.state == 'D')
+        *stuck = (struct stuck){.thread = pid, .state = thread.seen.state};
+}
+
+static int open_tasks(pid_t pid)
 {
     CLEANUP_FD int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char path[32];
+
+    if (proc_fd < 0 || !is_own_proc(proc_fd))
+        return -1;
+    snprintf(path, sizeof(path), "%d/task", (int)pid);
+    return openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+char descendants_wchan(pid_t pid, char *room, size_t size)
+{
+    CLEANUP_FD int task_fd = open_tasks(pid);
+    struct stuck stuck = {.thread = 0, .state = '?'};
     struct buf out;
     char text[64] = "";
 
     buf_init(&out, room, size);
-    if (proc_fd >= 0 && is_own_proc(proc_fd))
-        peek_process(proc_fd, pid, "wchan", text, sizeof(text));
+    if (task_fd >= 0)
+        numbered_each(task_fd, note_stuck, &stuck);
+    if (stuck.thread > 0)
+        peek_process(task_fd, stuck.thread, "wchan", text, sizeof(text));
     /* "0" is what the kernel says when it does not want to tell, or when the process runs. */
     if (text[0] == '\0' || strcmp(text, "0") == 0)
         buf_adds(&out, "?");
     else
         buf_add_plain(&out, text, strcspn(text, "\n"));
+    return stuck.state;
 }

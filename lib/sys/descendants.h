@@ -38,7 +38,16 @@ int descendants_walk(const struct descendants *descendants,
 /* True if no descendant but spared ones exists. */
 bool descendants_none(const struct descendants *descendants);
 
-/* The wait channel of a process, "?" if it cannot be read; written to room (size bytes). */
-void descendants_wchan(pid_t pid, char *room, size_t size);
+/*
+ * The wait channel of the thread that holds a process up (one in D, else one that lives), "?" if it
+ * cannot be read; written to room (size bytes). Returns that thread's state, '?' if there is none.
+ */
+char descendants_wchan(pid_t pid, char *room, size_t size);
+
+/*
+ * True if one of our children is in this process group, and so surely ours. Needs no /proc; a
+ * group all of whose members have parents of their own cannot be told from a stranger's.
+ */
+bool descendants_in_group(pid_t group);
 
 #endif

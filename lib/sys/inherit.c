@@ -19,31 +19,23 @@ void inherit_fill_stdio(void)
     }
 }
 
-static void note(void *context, int dir_fd, int fd)
+/* What is not close-on-exec cannot be ours. */
+static void close_inherited(void *context, int dir_fd, int fd)
 {
-    struct inherit *inherit = context;
     int flags = fcntl(fd, F_GETFD);
 
+    (void)context;
     (void)dir_fd;
-    /* What is close-on-exec is ours: it could not have been inherited. */
-    if (fd >= 3 && flags >= 0 && !(flags & FD_CLOEXEC) && inherit->count < INHERIT_MAX)
-        inherit->fds[inherit->count++] = fd;
+    if (fd >= 3 && flags >= 0 && !(flags & FD_CLOEXEC))
+        close(fd);
 }
 
-void inherit_note(struct inherit *inherit)
+void inherit_close(void)
 {
     CLEANUP_FD int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    inherit->count = 0;
-    if (dir >= 0 && numbered_each(dir, note, inherit) == 0)
+    if (dir >= 0 && numbered_each(dir, close_inherited, NULL) == 0)
         return;
     for (int fd = 3; fd < PROBE_LIMIT; fd++)
-        note(inherit, -1, fd);
-}
-
-void inherit_close(struct inherit *inherit)
-{
-    for (int i = 0; i < inherit->count; i++)
-        close(inherit->fds[i]);
-    inherit->count = 0;
+        close_inherited(NULL, -1, fd);
 }

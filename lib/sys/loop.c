@@ -93,26 +93,35 @@ static void wait_once(struct loop *loop)
         loop_step(loop, FSM_EMPTY, -1, now);
 }
 
-static void note_unreaped(void *context, const struct descendant *process)
+static void note_left(void *context, const struct descendant *process)
 {
     struct loop *loop = context;
     struct outcome *outcome = &loop->outcome;
     struct outcome_unreaped *entry;
 
-    if (outcome->unreaped_count == OUTCOME_UNREAPED_MAX)
+    if (outcome->unreaped_count == OUTCOME_UNREAPED_MAX) {
+        outcome->unreaped_more++;
         return;
+    }
     entry = &outcome->unreaped[outcome->unreaped_count++];
-    *entry = (struct outcome_unreaped){.pid = process->pid,
-                                       .rank = -1,
-                                       .state = process->state,
-                                       .live_threads = process->state == 'Z' &&
-                                                       process->threads > 1};
+    *entry = (struct outcome_unreaped){
+        .pid = process->pid,
+        .parent = process->parent == loop->descendants.self ? 0 : process->parent,
+        .rank = -1,
+        .state = process->state,
+        .live_threads = process->state == 'Z' ? process->threads - 1 : 0};
     memcpy(entry->name, process->name, sizeof(entry->name));
-    descendants_wchan(process->pid, entry->wchan, sizeof(entry->wchan));
+    entry->thread_state = descendants_wchan(process->pid, entry->wchan, sizeof(entry->wchan));
     for (int i = 0; i < outcome->count; i++) {
         if (outcome->ranks[i].pid == process->group)
             entry->rank = i;
     }
+}
+
+void loop_note_left(struct loop *loop)
+{
+    loop->outcome.unreaped_count = loop->outcome.unreaped_more = 0;
+    descendants_walk(&loop->descendants, note_left, loop);
 }
 
 int loop_run(struct loop *loop)
@@ -124,7 +133,7 @@ int loop_run(struct loop *loop)
         wait_once(loop);
     loop->outcome.now_ns = loop_now(loop);
     if (loop->fsm.stop_asked || loop->fsm.config.sweep)
-        descendants_walk(&loop->descendants, note_unreaped, loop);
+        loop_note_left(loop);
     loop->outcome.done = true;
     loop_read_error_files(loop);
     publish_final(&loop->publish, &loop->relay, loop_now(loop) + FLUSH_NS, &verdict);
@@ -185,7 +194,7 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
     loop->epoll_fd = -1;
     loop->prepared.port_fd = loop->prepared.null_fd = -1;
     loop->publish.deliver.log_fd = loop->publish.deliver.summary_dir = -1;
-    inherit_note(&loop->inherit);
+    prepare_limits(&loop->nofile);
     loop->oom_kills = facts_oom_kills();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     descendants_init(&loop->descendants);

@@ -10,13 +10,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "base/err.h"
 #include "model/fsm.h"
 #include "model/outcome.h"
 #include "model/plan.h"
 #include "sys/descendants.h"
-#include "sys/inherit.h"
 #include "sys/prepare.h"
 #include "sys/publish.h"
 #include "sys/relay.h"
@@ -35,12 +35,12 @@ struct loop_rank {
 struct loop {
     struct source signals; /* first: its handler finds the loop by a cast */
     const struct plan *plan;
+    struct rlimit nofile; /* as we found it: the ranks' */
     struct prepared prepared;
     struct outcome outcome;
     struct publish publish;
     struct relay relay;
     struct descendants descendants;
-    struct inherit inherit;
     struct fsm fsm;
     struct fsm_rank *fsm_ranks;
     struct loop_rank *ranks;

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "sys/inherit.h"
 #include "sys/loop_parts.h"
 #include "sys/spawn.h"
 #include "sys/terminal.h"
@@ -18,8 +19,23 @@ static bool alive(const struct loop *loop, int local_rank)
 void loop_signal_leaders(struct loop *loop, int signal, bool groups)
 {
     for (int i = 0; i < loop->outcome.count; i++) {
+        pid_t pid = loop->outcome.ranks[i].pid;
+
+        if (!alive(loop, i))
+            continue;
+        if (groups)
+            kill(-pid, signal);
+        /* A leader that has moved to another group must hear it all the same. */
+        if (!groups || getpgid(pid) != pid)
+            kill(pid, signal);
+    }
+}
+
+void loop_note_groups_told(struct loop *loop)
+{
+    for (int i = 0; i < loop->outcome.count; i++) {
         if (alive(loop, i))
-            kill(groups ? -loop->outcome.ranks[i].pid : loop->outcome.ranks[i].pid, signal);
+            loop->ranks[i].group_told = true;
     }
 }
 
@@ -53,15 +69,30 @@ static void signal_member(void *context, const struct descendant *process)
  */
 static void tell_group(struct loop *loop, int local_rank, int signal)
 {
-    kill(-loop->outcome.ranks[local_rank].pid, signal);
+    /* A second TERM means "at once" to many programs: what was told has the time it was given. */
+    if (!loop->ranks[local_rank].group_told)
+        kill(-loop->outcome.ranks[local_rank].pid, signal);
     loop->ranks[local_rank].group_told = true;
+}
+
+/*
+ * Without /proc only groups are known. The dead leader's number may be a stranger's by now, unless
+ * a child of ours is still in its group.
+ */
+static void signal_group_blindly(const struct loop *loop, int local_rank, int signal)
+{
+    pid_t group = loop->outcome.ranks[local_rank].pid;
+
+    if (group > 0 && descendants_in_group(group))
+        kill(-group, signal);
 }
 
 static void kill_group(struct loop *loop, int local_rank)
 {
     struct group_visit visit = {.group = loop->outcome.ranks[local_rank].pid, .signal = SIGKILL};
 
-    descendants_walk(&loop->descendants, signal_member, &visit);
+    if (descendants_walk(&loop->descendants, signal_member, &visit) < 0)
+        signal_group_blindly(loop, local_rank, SIGKILL);
 }
 
 /* Index of the rank in whose group this process is; -1 if none. */
@@ -87,7 +118,12 @@ static void kill_leaders(struct loop *loop, int64_t now)
 {
     loop->outcome.killed_ns = now;
     end_leaders(loop, SIGKILL, false, now);
-    descendants_walk(&loop->descendants, kill_told, loop);
+    if (descendants_walk(&loop->descendants, kill_told, loop) >= 0)
+        return;
+    for (int i = 0; i < loop->outcome.count; i++) {
+        if (loop->ranks[i].group_told)
+            signal_group_blindly(loop, i, SIGKILL);
+    }
 }
 
 struct rest_visit {
@@ -100,7 +136,7 @@ static void signal_rest(void *context, const struct descendant *process)
     const struct rest_visit *visit = context;
     int rank = rank_of(visit->loop, process);
 
-    /* A second TERM means "at once" to many programs: those that were told have time left. */
+    /* Those that were told have time left; see tell_group. */
     if (visit->signal == SIGTERM && rank >= 0 &&
         (visit->loop->ranks[rank].group_told || process->pid == process->group))
         return;
@@ -113,10 +149,9 @@ static void signal_rest_all(struct loop *loop, int signal)
 
     if (descendants_walk(&loop->descendants, signal_rest, &visit) >= 0)
         return;
-    /* Without /proc only the groups are known; one that still has members cannot be reused. */
     for (int i = 0; i < loop->outcome.count; i++) {
-        if (loop->outcome.ranks[i].pid > 0 && (signal == SIGKILL || !loop->ranks[i].group_told))
-            kill(-loop->outcome.ranks[i].pid, signal);
+        if (signal == SIGKILL || !loop->ranks[i].group_told)
+            signal_group_blindly(loop, i, signal);
     }
 }
 
@@ -124,7 +159,7 @@ static void spawn_one(struct loop *loop, int local_rank, int64_t now)
 {
     const struct prepared_rank *program = &loop->prepared.ranks[local_rank];
     struct spawn_request request = {.program = program,
-                                    .prepared = &loop->prepared,
+                                    .nofile = &loop->nofile,
                                     .workdir = loop->plan->workdir,
                                     .stdio = {-1, -1, -1},
                                     .terminal = loop->terminal,
@@ -170,7 +205,7 @@ static void spawn_all(struct loop *loop)
             loop_step(loop, FSM_START_FAILED, i, loop_now(loop));
         }
     }
-    inherit_close(&loop->inherit);
+    inherit_close();
     /* Our own working directory must not pin a mount. */
     if (chdir("/") < 0)
         log_debug("cannot change to /: %s", strerror(errno));
@@ -183,6 +218,8 @@ void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns
     case FSM_TERM_LEADERS:
         loop->stop_signal = SIGTERM;
         end_leaders(loop, SIGTERM, loop->plan->stop.group, now_ns);
+        if (loop->plan->stop.group)
+            loop_note_groups_told(loop);
         break;
     case FSM_KILL_LEADERS: kill_leaders(loop, now_ns); break;
     case FSM_STOP_GROUP: tell_group(loop, action->rank, loop->stop_signal); break;
@@ -190,6 +227,8 @@ void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns
     case FSM_KILL_GROUP: kill_group(loop, action->rank); break;
     case FSM_TERM_REST: signal_rest_all(loop, SIGTERM); break;
     case FSM_KILL_REST:
+        /* Named before the last wait, which a kill from outside may cut short. */
+        loop_note_left(loop);
         end_leaders(loop, SIGKILL, false, now_ns);
         signal_rest_all(loop, SIGKILL);
         break;

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -54,23 +55,69 @@ static void note_stop(struct loop *loop, const struct signalfd_siginfo *info, in
     }
 }
 
+/*
+ * True for what the kernel sends us for something that we did ourselves: a write to a reader that
+ * is gone (epoll has told of it already) or beyond a file's limit, our CPU time, or a memory
+ * failure in a page of ours. None of it is meant for the ranks.
+ */
+static bool is_our_own(const struct loop *loop, const struct signalfd_siginfo *info)
+{
+    bool from_kernel = info->ssi_code > 0;
+
+    switch ((int)info->ssi_signo) {
+    case SIGPIPE:
+    case SIGXFSZ: return from_kernel || (pid_t)info->ssi_pid == loop->plan->pid;
+    case SIGBUS:
+    case SIGSEGV:
+    case SIGFPE:
+    case SIGILL:
+    case SIGTRAP:
+    case SIGSYS:
+    case SIGXCPU: return from_kernel;
+    default: return false;
+    }
+}
+
+/* Who has sent it, for whoever wonders later why the job did what it did. */
+static void log_signal(const struct loop *loop, const struct signalfd_siginfo *info, int send)
+{
+    int rank = info->ssi_pid > 0 ? rank_of_pid(loop, (pid_t)info->ssi_pid) : -1;
+    char name[SIGNAME_MAX], sent[SIGNAME_MAX], from[64];
+
+    if (rank >= 0)
+        snprintf(from, sizeof(from), "rank %d", loop->plan->job.first_rank + rank);
+    else if (info->ssi_code > 0)
+        snprintf(from, sizeof(from), "the kernel");
+    else if (info->ssi_pid > 0)
+        snprintf(from, sizeof(from), "pid %u, uid %u", info->ssi_pid, info->ssi_uid);
+    else
+        snprintf(from, sizeof(from), "outside");
+    log_info("%s from %s: %s%s", signame_text((int)info->ssi_signo, name), from,
+             send ? "passed on as " : "dropped", send ? signame_text(send, sent) : "");
+}
+
 static void handle_signal(struct loop *loop, const struct signalfd_siginfo *info, int64_t now)
 {
     int signal = (int)info->ssi_signo;
-    char name[SIGNAME_MAX];
     int send;
 
-    /* From ourselves come SIGPIPE and SIGXFSZ, echoes of our own writes: no business of ranks. */
-    if (signal == SIGCHLD || signal >= PLAN_SIGNALS || (pid_t)info->ssi_pid == loop->plan->pid)
+    if (signal == SIGCHLD || signal >= PLAN_SIGNALS || is_our_own(loop, info))
         return;
     send = loop->plan->stop.rewrite[signal];
-    log_debug("%s from pid %u, uid %u: %s", signame_text(signal, name), info->ssi_pid,
-              info->ssi_uid, send ? "passed on" : "dropped");
+    log_signal(loop, info, send);
     if (!send)
         return;
+    outcome_note_passed(&loop->outcome, &(struct outcome_passed){.signal = send,
+                                                                 .pid = (pid_t)info->ssi_pid,
+                                                                 .uid = info->ssi_uid,
+                                                                 .sender_rank = rank_of_pid(
+                                                                     loop, (pid_t)info->ssi_pid)});
     loop_signal_leaders(loop, send, loop->plan->stop.group);
-    if (loop->plan->stop.stops[signal] || loop->plan->stop.stops[send])
+    if (loop->plan->stop.stops[signal] || loop->plan->stop.stops[send]) {
+        if (loop->plan->stop.group)
+            loop_note_groups_told(loop);
         note_stop(loop, info, now);
+    }
 }
 
 /* Real-time signals queue: a flood of them must not keep us from deadlines and the dead. */
@@ -207,24 +254,17 @@ static void count_orphan(struct loop *loop, pid_t pid, int status)
 
 void loop_reap(struct loop *loop, int64_t now_ns)
 {
+    int status;
     pid_t pid;
 
     follow_stop(loop);
-    while ((pid = reap_peek()) > 0) {
+    while ((pid = reap_peek(&status)) > 0) {
         int local_rank = rank_of_pid(loop, pid);
         struct rusage usage;
-        siginfo_t info;
-        int status = 0;
 
-        memset(&usage, 0, sizeof(usage));
-        if (local_rank >= 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0) {
-            status = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0)
-                                                : W_EXITCODE(0, info.si_status);
-            if (info.si_code == CLD_DUMPED)
-                status |= WCOREFLAG;
+        if (local_rank >= 0)
             leader_ended(loop, local_rank, status, now_ns);
-        }
-        if (!reap_take(pid, &status, &usage))
+        if (!reap_take(pid, &usage))
             return;
         add_usage(&loop->outcome, &usage);
         if (local_rank < 0)

@@ -18,11 +18,17 @@ void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns
 /* Sends signal to all living leaders, or their groups, in one burst (loop_actions.c). */
 void loop_signal_leaders(struct loop *loop, int signal, bool groups);
 
+/* The groups of living leaders have been told to end: they are not told again when those end. */
+void loop_note_groups_told(struct loop *loop);
+
 /* Reads and handles all pending signals (loop_events.c). */
 void loop_read_signals(struct loop *loop, int64_t now_ns);
 
 /* Reaps all that have ended: ranks become events, others are counted (loop_events.c). */
 void loop_reap(struct loop *loop, int64_t now_ns);
+
+/* Notes in the outcome, anew, which descendants there are and what holds them (loop.c). */
+void loop_note_left(struct loop *loop);
 
 /* Handler of a rank's status pipe (loop_events.c). */
 void loop_status_ready(struct source *source, uint32_t events, int64_t now_ns);

@@ -165,12 +165,15 @@ static int prepare_port(const struct plan *plan, struct prepared *prepared, stru
  */
 static void find_listen_pid(const struct plan *plan, struct strvec *env, char **ret)
 {
-    static const char *const names[] = {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"};
+    static const char *const names[] = {"LISTEN_PIDFDID", "LISTEN_PID", "LISTEN_FDS",
+                                        "LISTEN_FDNAMES"};
     const char *listen_pid = env_get(strvec_texts(env), "LISTEN_PID");
     long pid;
 
     if (!listen_pid || !scan_int(listen_pid, 1, INT32_MAX, &pid) || pid != plan->pid)
         return;
+    /* This one tells of the process it was made for and no other; without it the pid decides. */
+    env_unset(env, names[0]);
     if (plan->job.nproc == 1) {
         env_setf(env, "LISTEN_PID", "%*s", PREPARE_PID_DIGITS, "");
         for (size_t i = 0; i < env->count; i++) {
@@ -198,8 +201,7 @@ static void prepare_rank(const struct plan *plan, struct prepared *prepared, int
     find_script(plan, rank);
 }
 
-/* Each rank costs us a few descriptors; a small soft limit is ours to raise, and stays with ranks. */
-static void raise_nofile(struct rlimit *ret_inherited)
+void prepare_limits(struct rlimit *ret_inherited)
 {
     struct rlimit raised;
 
@@ -214,7 +216,6 @@ int prepare_all(const struct plan *plan, struct prepared *ret, struct err *err)
     memset(ret, 0, sizeof(*ret));
     ret->port_fd = -1;
     ret->null_fd = -1;
-    raise_nofile(&ret->nofile);
     ret->ranks = calloc((size_t)plan->job.nproc, sizeof(*ret->ranks));
     if (!ret->ranks)
         return err_set(err, ERR_SYSTEM, "no memory for %d ranks", plan->job.nproc);

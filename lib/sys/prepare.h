@@ -34,8 +34,13 @@ struct prepared {
     int null_fd;            /* /dev/null for ranks without stdin; -1 if there is none */
     char run_dir[PATH_MAX]; /* where the error files are; empty: none */
     bool keep_run_dir;      /* --log-dir: it is the user's */
-    struct rlimit nofile;   /* as inherited: given back to ranks */
 };
+
+/*
+ * Raises our own soft limit of descriptors as far as we may, for each rank costs us a few; first of
+ * all, since a small one would stop us before. *ret_inherited is what ranks get back.
+ */
+void prepare_limits(struct rlimit *ret_inherited);
 
 /*
  * Prepares for plan into *ret, which is releasable also on failure. ERR_PORT, ERR_SPEC (a --log-dir

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-pid_t reap_peek(void)
+pid_t reap_peek(int *ret_status)
 {
     siginfo_t info;
 
@@ -13,6 +13,10 @@ pid_t reap_peek(void)
         if (errno != EINTR)
             return -1;
     }
+    *ret_status = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0)
+                                             : W_EXITCODE(0, info.si_status);
+    if (info.si_code == CLD_DUMPED)
+        *ret_status |= WCOREFLAG;
     return info.si_pid;
 }
 
@@ -24,12 +28,12 @@ bool reap_stopped(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid;
 }
 
-bool reap_take(pid_t pid, int *ret_status, struct rusage *ret_usage)
+bool reap_take(pid_t pid, struct rusage *ret_usage)
 {
     pid_t taken;
 
     do {
-        taken = wait4(pid, ret_status, WNOHANG | __WALL, ret_usage);
+        taken = wait4(pid, NULL, WNOHANG | __WALL, ret_usage);
     } while (taken < 0 && errno == EINTR);
     return taken == pid;
 }

@@ -10,13 +10,16 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-/* Pid of a child that has ended and was not reaped yet; 0 if there is none now, -1 if no child is left. */
-pid_t reap_peek(void);
+/*
+ * Pid of a child that has ended and was not reaped yet, and its wait status; 0 if there is none
+ * now, -1 if no child is left.
+ */
+pid_t reap_peek(int *ret_status);
 
 /* True if this child has stopped (SIGTSTP, SIGTTIN, SIGSTOP, ...) since the last look. */
 bool reap_stopped(pid_t pid);
 
-/* Reaps that child; its wait status and use of resources are written. False if it was not there. */
-bool reap_take(pid_t pid, int *ret_status, struct rusage *ret_usage);
+/* Reaps that child; its use of resources is written. False if it was not there. */
+bool reap_take(pid_t pid, struct rusage *ret_usage);
 
 #endif

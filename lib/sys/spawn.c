@@ -86,7 +86,7 @@ static _Noreturn void child_run(const struct spawn_request *request, pid_t paren
         sigset_child_defaults();
     if (child_stdio(request->stdio) < 0)
         child_fail(status_fd, STAGE_STDIO, errno);
-    setrlimit(RLIMIT_NOFILE, &request->prepared->nofile);
+    setrlimit(RLIMIT_NOFILE, request->nofile);
     if (request->workdir && chdir(request->workdir) < 0)
         child_fail(status_fd, STAGE_WORKDIR, errno);
     if (request->program->listen_pid)

@@ -17,7 +17,7 @@
 
 struct spawn_request {
     const struct prepared_rank *program;
-    const struct prepared *prepared;
+    const struct rlimit *nofile;            /* its limit of descriptors */
     const char *workdir;                    /* NULL: stay */
     int stdio[3];                           /* descriptors to become 0, 1, 2; -1: as inherited */
     bool terminal;                          /* take the controlling terminal, best effort */

@@ -284,6 +284,20 @@ static void *thread_holds(void *ready)
     hold();
 }
 
+/* zombie READY: a child of ours ends, and we never wait for it. */
+static int verb_zombie(int argc, char **argv)
+{
+    siginfo_t unused;
+    pid_t pid = fork_or_die();
+
+    (void)argc;
+    if (pid == 0)
+        _exit(0);
+    waitid(P_PID, (id_t)pid, &unused, WEXITED | WNOWAIT);
+    tell_ready(argv[0]);
+    hold();
+}
+
 /* zombie-leader READY: the first thread ends, another goes on: state Z, yet alive. */
 static int verb_zombie_leader(int argc, char **argv)
 {
@@ -355,6 +369,7 @@ static const struct verb verbs[] = {
     {"orphans", 1, verb_orphans, "N [VERB...]      leave N orphans behind (VERB: exit 0)"},
     {"workers", 2, verb_workers, "N VERB...        N children in our group; wait for all"},
     {"daemon", 1, verb_daemon, "VERB...           in a new session, output kept open; exit 0"},
+    {"zombie", 1, verb_zombie, "READY             a child ends, and nobody waits for it"},
     {"zombie-leader", 1, verb_zombie_leader, "READY      first thread ends, another holds"},
     {"write", 3, verb_write, "FD N LEN           N lines of LEN bytes"},
     {"print", 2, verb_print, "FD TEXT [VERB...]  no newline but \\n"},

@@ -163,15 +163,22 @@ TEST(what_could_not_be_reaped)
     start(1);
     outcome_note_ended(&outcome, 0, W_EXITCODE(7, 0), SECOND);
     outcome.unreaped_count = 1;
-    outcome.unreaped[0] = (struct outcome_unreaped){.pid = 77,
-                                                    .rank = 0,
-                                                    .name = "python\x1b",
-                                                    .state = 'D',
-                                                    .wchan = "nv_wait",
-                                                    .live_threads = true};
+    outcome.unreaped[0] = (struct outcome_unreaped){
+        .pid = 77, .rank = 0, .name = "python\x1b", .state = 'D', .wchan = "nv_wait"};
     tap_has_str(finish(),
-                "  could not be reaped: pid 77 (python?, state D, threads of it live on, in\n"
-                "  nv_wait, of rank 0)\n");
+                "  pid 77 (python?) of rank 0 is left: state D in nv_wait: SIGKILL has no effect\n"
+                "  while the kernel or a driver holds it\n");
+    outcome.unreaped[0].state = 'Z';
+    outcome.unreaped[0].live_threads = 2;
+    outcome.unreaped[0].thread_state = 'D';
+    tap_has_str(finish(), "is left: a zombie of which 2 threads live on, state\n"
+                          "  D in nv_wait: the kernel or a driver holds it, not its parent\n");
+    outcome.unreaped[0] = (struct outcome_unreaped){
+        .pid = 78, .parent = 77, .rank = -1, .name = "sh", .state = 'Z', .wchan = "?"};
+    outcome.unreaped_more = 3;
+    tap_has_str(finish(),
+                "  pid 78 (sh) is left: a zombie whose parent, pid 77, lives and does not wait\n"
+                "  for it\n  and 3 more processes are left\n");
 }
 
 TEST(all_fail_in_the_same_way)

@@ -327,6 +327,8 @@ TEST(a_spec_s_environment_beats_the_inherited_one)
     tap_eq_str(get(&env, "NCCL_DEBUG"), "WARN");
     tap_eq_str(get(&env, "LD_PRELOAD"), NULL);
     tap_eq_str(get(&env, "RANK"), "1");
+    tap_ok(fixture_noticed(&f, "spec env: RANK has no effect"));
+    tap_ok(!fixture_noticed(&f, "spec env: NCCL_DEBUG"));
     tap_eq_str(get(&env, "PYTHONFAULTHANDLER"), "0");
     strvec_release(&env);
     fixture_free(&f);

@@ -191,7 +191,7 @@ TEST(hints_and_what_is_left_of_them)
     tap_ok(!strstr(document, "truncated"));
     text_of(700);
     tap_ok(!strstr(document, "\"hints\":"));
-    tap_has_str(document, ",\"hints\"]}");
+    tap_has_str(document, "\"hints\",");
 }
 
 TEST(a_stop)
@@ -211,6 +211,23 @@ TEST(a_stop)
     outcome.killed_ns = 2 * SECOND;
     tap_has_str(text_of(4096),
                 "\"sender\":{\"pid\":100,\"uid\":5,\"rank\":2},\"seconds\":1.0,\"escalated\":true");
+}
+
+TEST(what_is_left_is_named)
+{
+    start(1);
+    outcome_note_ended(&outcome, 0, W_EXITCODE(7, 0), SECOND);
+    for (int i = 0; i < OUTCOME_UNREAPED_MAX; i++)
+        outcome.unreaped[i] = (struct outcome_unreaped){
+            .pid = 50 + i, .rank = 0, .name = "python", .state = 'D', .wchan = "nv_wait"};
+    outcome.unreaped_count = 2;
+    tap_has_str(text_of(4096), "\"unreaped\":2},\"hints\":[\"pid 50 (python) of rank ");
+    tap_ok(!strstr(document, "truncated"));
+    outcome.unreaped_count = OUTCOME_UNREAPED_MAX;
+    outcome.unreaped_more = 4;
+    tap_has_str(text_of(4096), "\"unreaped\":20}");
+    tap_has_str(document, "\"truncated\":[\"hints\"]");
+    tap_has_str(text_of(2000), "\"hints\":[\"pid 50 (python)");
 }
 
 TEST(a_start_failure)
@@ -473,6 +490,19 @@ static void random_outcome(int count)
         outcome.own.kind = (enum err_kind)(1 + dice(ERR__COUNT - 1));
         text_noise(outcome.own.message, sizeof(outcome.own.message));
     }
+    for (int i = dice(3) ? 0 : dice(OUTCOME_UNREAPED_MAX + 1); i > 0; i--) {
+        struct outcome_unreaped *process = &outcome.unreaped[outcome.unreaped_count++];
+
+        *process = (struct outcome_unreaped){.pid = dice(1 << 22),
+                                             .parent = dice(1 << 22),
+                                             .rank = dice(count + 1) - 1,
+                                             .state = "ZDRS?"[dice(5)],
+                                             .live_threads = dice(3),
+                                             .thread_state = 'D'};
+        text_noise(process->name, sizeof(process->name));
+        text_noise(process->wchan, sizeof(process->wchan));
+    }
+    outcome.unreaped_more = dice(3) * 1000000;
     outcome.oom_known = dice(2);
     outcome.oom_kills = dice(3) == 0 ? (uint64_t)dice(1000) : 0;
     outcome.memory_peak_bytes = dice(2) * 12345678901LL;
@@ -571,6 +601,7 @@ TEST(the_smallest_budget_holds_the_worst)
     memset(verdict.message, 1, sizeof(verdict.message) - 1);
     verdict.message[sizeof(verdict.message) - 1] = '\0';
     verdict.reason = "master_unreachable";
+    outcome.unreaped_count = OUTCOME_UNREAPED_MAX;
     for (size_t budget = SUMMARY_BYTES_MIN; budget < 3000; budget += 7)
         check_document(budget);
     outcome_release(&outcome);

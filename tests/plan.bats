@@ -164,6 +164,17 @@ setting() {
     assert_json plan.json '.ranks[0].env.TORCHELASTIC_ERROR_FILE' null
 }
 
+@test "one of many processes: its rank, what told it, and what nobody knows" {
+    plan_json PMI_RANK=3 PMI_SIZE=4 SLURM_PROCID=0 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2 -- --nproc-per-node 1 true
+    assert_json plan.json '.job | [.platform, .nnodes, .node_rank, .nproc_per_node] | @csv' '"MPICH or Intel MPI",4,3,1'
+    assert_json plan.json .job.platform_told \
+        "MPICH or Intel MPI: nnodes 4 (PMI_SIZE), node-rank 3 (PMI_RANK); not used: SLURM_PROCID=0"
+    assert_json plan.json '.job | has("master_addr")' false
+    assert_json plan.json '.ranks[0].env | [.RANK, .LOCAL_RANK] | @csv' '"3","1"'
+    plan PMI_RANK=3 PMI_SIZE=4 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2 -- --plan --nproc-per-node 1 true
+    assert_has "$output" "master      unknown: MASTER_ADDR is not set"
+}
+
 @test "no secret is shown, wherever it was given" {
     local format
     printf 'apiVersion: rankinit/v1\nenv:\n- {name: HF_TOKEN, value: hush1}\n- {name: ARGS, value: "--key=hush2"}\n' >spec.yaml

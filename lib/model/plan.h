@@ -42,7 +42,7 @@ struct plan_job {
     int master_port;         /* 0: a free one is chosen, held and given to the ranks late */
     const char *role;
     const char *platform;      /* row that told who we are; "none" */
-    const char *platform_told; /* one line: what it gave, what was not used; NULL in init mode */
+    const char *platform_told; /* one line: what it gave, what was not used; NULL: nothing */
     struct platform_task task; /* one rank per process: what is there stays, gaps are filled */
 };
 

@@ -176,12 +176,14 @@ static void tell_platform(const struct shape *shape, const struct platform *plat
     struct plan *plan = shape->plan;
     char room[LOG_LINE_MAX];
     struct buf line = BUF_OVER(room);
-    bool contradicts = platform_tell(platform, shape->settings, &line);
+    enum platform_news news = platform_tell(platform, shape->settings, &line);
 
     if (platform->name)
         plan->job.platform = platform->name;
+    if (news == PLATFORM_SILENT)
+        return;
     plan->job.platform_told = strvec_push(&plan->texts, room);
-    if (contradicts || plan->log_level >= LOG_INFO)
+    if (news == PLATFORM_CONTRADICTED || plan->log_level >= LOG_INFO)
         strvec_pushf(&plan->notices, "platform: %s", room);
 }
 
@@ -253,11 +255,14 @@ static int settle_task_devices(struct plan *plan, const struct settings *setting
     return 0;
 }
 
-static int settle_devices(struct plan *plan, const struct settings *settings, struct err *err)
+static int settle_devices(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
 {
+    const struct settings *settings = inputs->settings;
     int rc;
 
     plan->devices.lenient = plan->torchrun;
+    if (plan_resolve_rank_devices(inputs, plan, err) < 0)
+        return -1;
     if (plan->job.task.one)
         rc = settle_task_devices(plan, settings, err);
     else
@@ -286,7 +291,7 @@ int plan_resolve_shape(const struct plan_inputs *inputs, struct plan *plan, stru
         strvec_release(&plan->env);
         plan_resolve_env(inputs, plan);
     }
-    if (plan_resolve_rank_devices(inputs, plan, err) < 0 || settle_devices(plan, settings, err) < 0)
+    if (settle_devices(inputs, plan, err) < 0)
         return -1;
     sharing = plan->job.task.local_size > 1 ? plan->job.task.local_size : plan->job.nproc;
     plan->omp_threads = resolve_threads(settings, plan->torchrun, cpus_budget(inputs->facts),

@@ -82,12 +82,15 @@ int platform_find_place(struct platform *platform, int nproc, struct settings *s
 int platform_check(const struct platform *platform, const struct settings *settings, int nproc,
                    struct err *err);
 
+/* How much there is to tell: nothing, what is as it should be, what should be looked at. */
+enum platform_news { PLATFORM_SILENT, PLATFORM_ROUTINE, PLATFORM_CONTRADICTED };
+
 /*
  * Tells in one line which platform gave what, by which variables, and what else is there but was not
- * used; appended to `out`. True if something of the latter contradicts what was taken.
+ * used; appended to `out`. CONTRADICTED: something of the latter is not what was taken.
  */
-bool platform_tell(const struct platform *platform, const struct settings *settings,
-                   struct buf *out);
+enum platform_news platform_tell(const struct platform *platform, const struct settings *settings,
+                                 struct buf *out);
 
 /* The first variable that numbers this container without saying of how many; NULL if none is here. */
 const char *platform_index(const struct platform *platform, const char **ret_text);

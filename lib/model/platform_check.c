@@ -187,11 +187,11 @@ static void tell_unused(struct unused *unused, const char *const names[PLATFORM_
     }
 }
 
-bool platform_tell(const struct platform *platform, const struct settings *settings,
-                   struct buf *out)
+enum platform_news platform_tell(const struct platform *platform, const struct settings *settings,
+                                 struct buf *out)
 {
     struct unused unused = {.platform = platform, .settings = settings, .out = out};
-    bool taken;
+    bool taken, told;
 
     buf_addf(out, "%s: ", platform->name ? platform->name : "no platform decides");
     taken = tell_given(settings, out);
@@ -206,6 +206,9 @@ bool platform_tell(const struct platform *platform, const struct settings *setti
         tell_unused(&unused, row->rank);
         tell_unused(&unused, row->master);
     }
+    told = unused.told.count > 0;
     strvec_release(&unused.told);
-    return taken && unused.contradicts;
+    if (!taken && !told)
+        return PLATFORM_SILENT;
+    return taken && unused.contradicts ? PLATFORM_CONTRADICTED : PLATFORM_ROUTINE;
 }

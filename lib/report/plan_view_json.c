@@ -55,9 +55,11 @@ static void put_job(const struct plan *plan, struct json *root)
     json_put_int(object, "world_size", job->world_size);
     json_put_int(object, "first_rank", job->first_rank);
     json_put_text(object, "master_addr", job->master_addr);
-    put_port(object, job->master_port);
+    if (job->master_addr)
+        put_port(object, job->master_port);
     json_put_text(object, "role", job->role);
     json_put_text(object, "platform", job->platform);
+    json_put_text(object, "platform_told", job->platform_told);
     json_put(root, "job", object);
 }
 

@@ -39,9 +39,11 @@ static void add_mode(const struct plan *plan, struct buf *out)
              strvec_pushf(&texts, "fan-out: %d of %d rank%s here, on node %d of %d", job->nproc,
                           job->world_size, job->world_size == 1 ? "" : "s", job->node_rank,
                           job->nnodes));
-    add_fact(out, "job",
-             strvec_pushf(&texts, "%s, role %s, platform %s", job->id, job->role, job->platform));
-    if (job->master_port > 0)
+    add_fact(out, "job", strvec_pushf(&texts, "%s, role %s", job->id, job->role));
+    add_fact(out, "platform", job->platform_told ? job->platform_told : job->platform);
+    if (!job->master_addr)
+        strvec_push(&texts, "unknown: MASTER_ADDR is not set");
+    else if (job->master_port > 0)
         strvec_pushf(&texts, "%s, port %d", job->master_addr, job->master_port);
     else
         strvec_pushf(&texts, "%s, port %s", job->master_addr, PLAN_VIEW_PORT);

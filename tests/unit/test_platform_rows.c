@@ -408,7 +408,9 @@ TEST(who_decided_is_told)
                false);
     check_told("LWS_WORKER_INDEX=1", "--nnodes 2 --node-rank 0 --master-addr m x.py",
                "no platform decides: nothing taken; not used: LWS_WORKER_INDEX=1", false);
-    check_told("", "-v x.py", "no platform decides: nothing taken", true);
+    check_told("", "-v x.py", NULL, false);
+    check_told("LWS_WORKER_INDEX=1", "-v --nnodes 2 --node-rank 0 --master-addr m x.py",
+               "no platform decides: nothing taken; not used: LWS_WORKER_INDEX=1", true);
 }
 
 TAP_MAIN()

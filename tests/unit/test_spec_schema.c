@@ -42,7 +42,7 @@ static const char *const samples[] = {
     "kubeflow-v1", "rw",
     "0-3,6",       "INT:0",
     "job-7",       "isolated-keep-rank",
-    "from-job-id",
+    "from-job-id", "from-hostname",
 };
 
 #define SAMPLES (sizeof(samples) / sizeof(samples[0]))

@@ -6,7 +6,7 @@ MODEL  := option_rows option_names option_values options settings spec spec_chec
           platform_place devices devices_find cpus plan plan_program plan_shape plan_master \
           plan_output plan_stop exit_policy rankenv span collective patterns finding traceback error_file evidence fsm \
           outcome judge lag sentence
-REPORT := field groups hints shrink summary page
+REPORT := field groups hints bars shrink summary page
 SYS    := source file numbered facts facts_devices facts_cgroup inherit sigset terminal prepare spawn reap \
           descendants console relay relay_prefix relay_read relay_write rendezvous deliver publish \
           loop loop_actions loop_events

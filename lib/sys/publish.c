@@ -7,7 +7,7 @@
 #include "report/page.h"
 #include "report/summary.h"
 
-#define PAGE_MAX 8192
+#define PAGE_MAX 16384
 
 int publish_init(struct publish *publish, const struct plan *plan, struct outcome *outcome,
                  struct err *err)
@@ -81,7 +81,7 @@ void publish_final(struct publish *publish, struct relay *relay, int64_t deadlin
         deliver_summary(&publish->deliver, publish->document,
                         render(publish, ret, SUMMARY_FULL_MAX));
     relay_finish(relay, deadline_ns);
-    if (report->page)
+    if (report->page && !(report->quiet && ret->word == VERDICT_SUCCEEDED))
         say_page(publish, ret, relay, deadline_ns);
     else if (ret->word == VERDICT_FAILED && !ret->from_rank)
         log_error("%s", ret->message);

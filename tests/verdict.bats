@@ -310,3 +310,53 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     assert_json "$T/s.json" '.failures[0].class' killed_from_outside
     assert_schema "$T/s.json"
 }
+
+@test "one line on success, none with -q; a failure is told either way" {
+    run "$RANKINIT" --nproc-per-node 2 true
+    assert_eq "${#lines[@]}" 1
+    run "$RANKINIT" -q --nproc-per-node 2 true
+    assert_eq "$output" ""
+    run "$RANKINIT" -q --nproc-per-node 2 sh -c 'exit 3'
+    assert_has "$output" 'rankinit: failed, exit code 3'
+    assert_has "$output" 'rank 0 |'
+    assert_lacks "$output" $'\033'
+}
+
+@test "the page has colours on a terminal only, and not against NO_COLOR" {
+    run "$ROOT/tests/pty" -- env -u NO_COLOR TERM=xterm "$RANKINIT" --nproc-per-node 2 sh -c 'exit 3'
+    assert_eq "$status" 3
+    assert_has "$output" $'\033[1;31mrankinit: failed'
+    run "$ROOT/tests/pty" -- env NO_COLOR=1 TERM=xterm "$RANKINIT" --nproc-per-node 2 sh -c 'exit 3'
+    assert_has "$output" 'rankinit: failed'
+    assert_lacks "$output" $'\033'
+}
+
+@test "hints stand in the document and on the page" {
+    run "$RANKINIT" --nproc-per-node 1 --summary "$T/s.json" sh -c '
+        echo "OSError: [Errno 28] No space left on device" >&2; exit 1'
+    assert_has "$(json_get "$T/s.json" '.hints[0]')" 'df -h'
+    assert_has "$output" 'hint: a disk, /dev/shm or a quota is full'
+    assert_schema "$T/s.json"
+    printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\x28\0 cut' >"$T/program"
+    chmod +x "$T/program"
+    run "$RANKINIT" --nproc-per-node 1 --summary "$T/s.json" "$T/program"
+    assert_eq "$status" 126
+    assert_has "$(json_get "$T/s.json" '.hints[0]')" 'another architecture'
+    assert_schema "$T/s.json"
+}
+
+@test "collective timeouts: the rank that is silent is named, the one that gave up first is a victim" {
+    run "$RANKINIT" --nproc-per-node 3 --settle 2s --summary "$T/s.json" sh -c '
+        [ $RANK = 1 ] && exec sleep 60
+        echo "[rank$RANK]:[E1130 23:10:07.114 ProcessGroupNCCL.cpp:632] [Rank $RANK] Watchdog caught collective" \
+            "operation timeout: WorkNCCL(SeqNum=31, OpType=REDUCE, NumelIn=5, NumelOut=5, Timeout(ms)=7000)" \
+            "ran for 7003 milliseconds before timing out." >&2
+        kill -ABRT $$'
+    assert_eq "$status" 134
+    assert_json "$T/s.json" .reason collective_timeout
+    assert_json "$T/s.json" .root_cause.kind watchdog
+    assert_json "$T/s.json" '.failures[0] | [.ranks, .class] | @csv' '"0,2","victim"'
+    assert_has "$(json_get "$T/s.json" .message)" 'rank 1 was silent in a collective; rank '
+    assert_has "$(json_get "$T/s.json" .message)" 'in REDUCE, SeqNum 31'
+    assert_schema "$T/s.json"
+}

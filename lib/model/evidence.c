@@ -40,6 +40,7 @@ static void take_line(struct evidence *evidence, enum evidence_stream stream, st
         line.len = EVIDENCE_LINE_MAX;
     if (stream == EVIDENCE_STDERR)
         put_tail(evidence, line);
+    collective_line(&evidence->collective, line, at_ns);
     traceback_line(&evidence->reader, (int)stream, line, at_ns);
 }
 
@@ -176,6 +177,13 @@ bool evidence_is_echo(const char *text)
 }
 
 bool evidence_is_timeout(const char *text)
+{
+    enum echo echo = patterns_echo((struct span){text, strlen(text)});
+
+    return echo == ECHO_SILENT || echo == ECHO_WAITED;
+}
+
+bool evidence_is_collective_timeout(const char *text)
 {
     return patterns_echo((struct span){text, strlen(text)}) == ECHO_SILENT;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "model/collective.h"
 #include "model/finding.h"
 #include "model/traceback.h"
 
@@ -31,6 +32,7 @@ struct evidence_line {
 struct evidence {
     struct evidence_line lines[EVIDENCE_STREAMS];
     struct traceback reader;
+    struct collective collective;
     char tail[EVIDENCE_TAIL_MAX]; /* ring of the last lines of stderr */
     size_t tail_end;              /* bytes ever put into it */
 };
@@ -76,6 +78,9 @@ bool evidence_is_echo(const char *text);
 
 /* True if this echo tells that others were silent too long, rather than that they had gone. */
 bool evidence_is_timeout(const char *text);
+
+/* The same, of a collective; not of the store. */
+bool evidence_is_collective_timeout(const char *text);
 
 /* The word of a kind in documents: "traceback", "exit_code", ... */
 const char *evidence_word(enum evidence_kind kind);

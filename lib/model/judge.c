@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include "base/exitcode.h"
+#include "model/lag.h"
 #include "model/outcome.h"
 #include "model/sentence.h"
 
@@ -148,6 +149,8 @@ static void judge_failed(const struct outcome *outcome, struct verdict *ret)
         conclude_start_failure(&outcome->ranks[ret->root], ret);
     else
         conclude_rank(&outcome->ranks[ret->root], ret);
+    if (lag_is_timeout(ret))
+        ret->reason = "collective_timeout";
 }
 
 /*
@@ -277,5 +280,8 @@ void outcome_judge(const struct outcome *outcome, const struct plan *plan, struc
     }
     apply_policy(outcome, plan, ret);
     buf_init(&message, ret->message, sizeof(ret->message));
-    sentence_verdict(outcome, plan, ret, &message);
+    if (lag_is_timeout(ret))
+        lag_sentence(outcome, plan, ret, &message);
+    else
+        sentence_verdict(outcome, plan, ret, &message);
 }

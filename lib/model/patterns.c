@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "model/collective.h"
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A text with its length: these tables are asked for many lines. */
@@ -27,12 +29,13 @@ static const struct {
     {ECHO_PEER, "connectFullMesh failed"},
     {ECHO_PEER, "The client socket has failed to connect"},
     {ECHO_PEER, "Failed to check the \"should dump\" flag"},
-    {ECHO_SILENT, "The client socket has timed out"},
-    {ECHO_SILENT, "Socket Timeout"},
-    {ECHO_SILENT, "wait timeout after"},
+    {ECHO_WAITED, "The client socket has timed out"},
+    {ECHO_WAITED, "Socket Timeout"},
+    {ECHO_WAITED, "wait timeout after"},
     {ECHO_SILENT, "ms for recv operation to complete"},
     {ECHO_SILENT, "ms for send operation to complete"},
     {ECHO_SILENT, "Application timeout caused pair closure"},
+    {ECHO_SILENT, "failed to pass monitoredBarrier"},
     {ECHO_SILENT, "Watchdog caught collective operation timeout"},
     {ECHO_GENERIC, "Connection reset by peer"},
     {ECHO_GENERIC, "Broken pipe"},
@@ -58,6 +61,18 @@ static const struct span fatal_starts[] = {
     ROW("Illegal instruction"),
     ROW("Floating point exception"),
     ROW("CUDA error"),
+    ROW("cuDNN error"),
+    ROW("cuBLAS error"),
+    ROW("NCCL error"),
+    ROW("Failed: NCCL error"),
+    ROW("Failed, NCCL error"),
+    ROW("Failed: Cuda error"),
+    ROW("Failed, CUDA error"),
+    ROW("Fatal glibc error: "),
+    ROW("terminating with uncaught exception"),
+    ROW("libc++abi: terminating"),
+    ROW("Assertion failed"),
+    ROW("fatal error: "),
     ROW("panic: "),
 };
 
@@ -191,6 +206,16 @@ static bool is_bare_exception(struct span line, struct fatal *ret)
     return ends_with(ret->type, "Error") || ends_with(ret->type, "Exception");
 }
 
+/* "train.c:7:3: runtime error: ...", of the sanitizer for undefined behaviour. */
+static bool is_place(struct span line)
+{
+    const char *colon = memchr(line.text, ':', line.len);
+    size_t at = colon ? (size_t)(colon - line.text) + 1 : line.len;
+
+    return at < line.len && line.text[at] >= '0' && line.text[at] <= '9' &&
+           !memchr(line.text, ' ', at);
+}
+
 /*
  * "train.py: error: text", "train: train.c:7: main: Assertion `0' failed.": a program's name has no
  * blank. A sanitizer begins with "==" and a number.
@@ -201,18 +226,23 @@ static bool is_fatal_of_program(struct span line)
 
     if (span_starts(line, "=="))
         return span_has(line, "ERROR: ") && span_has(line, "Sanitizer: ");
+    if (span_has(line, ": runtime error: "))
+        return is_place(line);
     colon = memmem(line.text, line.len, ": ", 2);
     if (!colon || memchr(line.text, ' ', (size_t)(colon - line.text)))
         return false;
     if (starts_any(span_after(line, (size_t)(colon - line.text) + 1), fatal_follows,
                    COUNT(fatal_follows)))
         return true;
-    return ends_with(line, " failed.") && span_has(line, ": Assertion `");
+    return ends_with(line, " failed.") &&
+           (span_has(line, ": Assertion `") || span_has(line, "] Assertion `"));
 }
 
 bool patterns_fatal(struct span line, struct fatal *ret)
 {
     *ret = (struct fatal){.weak = false, .type = {line.text, 0}, .message = line};
+    if (line.text[0] == '[')
+        return collective_is_timeout(line, &ret->message);
     if (starts_any(line, fatal_starts, COUNT(fatal_starts)) || is_fatal_of_program(line))
         return true;
     return is_bare_exception(line, ret);

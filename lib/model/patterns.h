@@ -14,7 +14,8 @@
 enum echo {
     ECHO_NONE,
     ECHO_GENERIC, /* any connection or pipe: perhaps a peer's */
-    ECHO_SILENT,  /* a collective or the store waited too long for others */
+    ECHO_WAITED,  /* the store waited too long for others */
+    ECHO_SILENT,  /* a collective did */
     ECHO_PEER     /* gloo, NCCL or the store lost a peer */
 };
 

@@ -70,6 +70,8 @@ struct plan_output {
 struct plan_report {
     bool json_line;              /* last line on stderr when the verdict is not succeeded */
     bool page;                   /* text for people on stderr */
+    bool quiet;                  /* not on success (-q) */
+    bool colour;                 /* of the page: stderr is a terminal that wants it */
     const char *summary;         /* path; NULL: none */
     const char *termination_log; /* path; NULL: none */
     bool termination_log_stated; /* given by the user: failing to open it is worth a notice */

@@ -64,6 +64,15 @@ static int stdin_rank(const struct plan *plan, const struct facts *facts)
     return plan->job.nproc > 1 && facts->tty_in ? -1 : 0;
 }
 
+/* NO_COLOR of any value but the empty one: no-color.org. */
+static bool wants_colour(const struct plan_inputs *inputs)
+{
+    const char *no = env_get(inputs->envp, "NO_COLOR");
+    const char *terminal = env_get(inputs->envp, "TERM");
+
+    return inputs->facts->tty_err && !(no && no[0]) && !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
 void plan_resolve_report(const struct plan_inputs *inputs, struct plan *plan)
 {
     const struct settings *settings = inputs->settings;
@@ -73,6 +82,8 @@ void plan_resolve_report(const struct plan_inputs *inputs, struct plan *plan)
 
     report->page = word == REPORT_ALWAYS || (word == REPORT_AUTO && fanout);
     report->json_line = word == REPORT_ALWAYS || (report->page && !inputs->facts->tty_err);
+    report->quiet = plan->log_level == LOG_ERROR && word != REPORT_ALWAYS;
+    report->colour = wants_colour(inputs);
     report->max_bytes = (int)settings_int(settings, OPT_MAX_BYTES);
     if (settings_text(settings, OPT_SUMMARY))
         report->summary = strvec_push(&plan->texts, settings_text(settings, OPT_SUMMARY));

@@ -286,9 +286,13 @@ static const struct row rows[] = {
      .text = "the script is not there, or this user may not read it: a relative path starts at the "
              "working directory; check WORKDIR, the volume's mount path and its permissions"},
     {.words = {"Exec format error", "cannot execute binary file"},
-     .text = "a program for another architecture (uname -m), or a script without a #! line"},
+     .text =
+         "a program for another architecture (uname -m; docker build --platform), or a file that is "
+         "cut short or no program"},
     {.when = is_no_program,
-     .text = "a program for another architecture (uname -m), or a script without a #! line"},
+     .text =
+         "a program for another architecture (uname -m; docker build --platform), or a file that is "
+         "cut short or no program"},
     {.when = is_path_not_found,
      .text = "if the file is there, what it needs to start is not: the interpreter of its #! line "
              "(a line end of Windows?) or its dynamic loader (musl or glibc)"},

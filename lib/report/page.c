@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/sentence.h"
+#include "report/bars.h"
 #include "report/columns.h"
 #include "report/groups.h"
 #include "report/hints.h"
@@ -196,13 +197,19 @@ void page_render(const struct plan *plan, const struct outcome *outcome,
         buf_addf(&text, "%s, exit code %d: ", outcome_verdict_word(verdict->word),
                  verdict->exit_code);
     buf_adds(&text, verdict->message);
+    if (verdict->word == VERDICT_FAILED)
+        buf_adds(out, bars_colour(plan, CLASS_CAUSE, true));
     columns_paragraph("rankinit: ", text.data, text.len, out);
+    if (verdict->word == VERDICT_FAILED)
+        buf_adds(out, bars_plain(plan));
     if (verdict->root >= 0) {
         add_words(&page);
         add_groups(&page);
     }
-    if (verdict->word != VERDICT_SUCCEEDED)
+    if (verdict->word != VERDICT_SUCCEEDED) {
         add_stop(&page);
+        bars_render(plan, outcome, verdict, out);
+    }
     add_unreaped(&page);
     add_hints(&page);
 }

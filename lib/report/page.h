@@ -11,7 +11,8 @@
 
 /*
  * Appends the page: one line on success, the story otherwise (what failed first and why, its last
- * words, who followed, how the stop went). At most 80 columns; only plain characters of ranks.
+ * words, who followed, how the stop went, a bar per rank, hints). At most 80 columns; of ranks only
+ * plain characters, and escape sequences only where the plan wants colour.
  */
 void page_render(const struct plan *plan, const struct outcome *outcome,
                  const struct verdict *verdict, struct buf *out);

@@ -122,6 +122,8 @@ static void put_kind(struct json *object, const struct outcome_rank *rank,
 {
     if (verdict->cause.kind == EVIDENCE_SIGNAL && rank->oom)
         json_put_text(object, "kind", "oom_counter");
+    else if (verdict->cause.echo && rank->evidence->collective.timed_out)
+        json_put_text(object, "kind", "watchdog");
     else if (verdict->cause.kind != EVIDENCE_NONE)
         json_put_text(object, "kind", evidence_word(verdict->cause.kind));
 }

@@ -10,7 +10,7 @@
 #include "report/summary.h"
 #include "sys/file.h"
 
-#define PAGE_MAX   8192
+#define PAGE_MAX   16384
 #define READ_EXTRA (2u << 20) /* for error files that are large; not touched until there is one */
 
 int publish_init(struct publish *publish, const struct plan *plan, struct outcome *outcome,
@@ -86,7 +86,7 @@ void publish_final(struct publish *publish, struct relay *relay, int64_t deadlin
         deliver_summary(&publish->deliver, publish->document,
                         render(publish, ret, SUMMARY_FULL_MAX));
     relay_finish(relay, deadline_ns);
-    if (report->page)
+    if (report->page && !(report->quiet && ret->word == VERDICT_SUCCEEDED))
         say_page(publish, ret, relay, deadline_ns);
     else if (ret->word == VERDICT_FAILED && !ret->from_rank)
         log_error("%s", ret->message);

@@ -384,6 +384,24 @@ TEST(cpp_terminate_says_what)
     tap_eq_int(evidence_finding(&evidence, false)->line, 7);
 }
 
+TEST(lines_that_only_look_fatal)
+{
+    static const char *const lines[] = {
+        "12:33:01 INFO runtime error: none",
+        "see train.c for: runtime error: x",
+        "Failed to find a cache, building it",
+        "[I1130 20:00:00 ProcessGroupNCCL.cpp:7] [Rank 0] ProcessGroupNCCL initialization options",
+        "Fatality: none",
+    };
+
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char line[256];
+
+        snprintf(line, sizeof(line), "starting\n%s\n", lines[i]);
+        tap_ok(heard(line) == NULL);
+    }
+}
+
 TEST(fatal_lines)
 {
     static const char *const lines[] = {
@@ -391,7 +409,32 @@ TEST(fatal_lines)
         "malloc(): corrupted top size",
         "*** stack smashing detected ***: terminated",
         "Segmentation fault (core dumped)",
+        "malloc_consolidate(): unaligned fastbin chunk detected",
+        "realloc(): invalid next size",
+        "munmap_chunk(): invalid pointer",
+        "corrupted size vs. prev_size while consolidating",
+        "corrupted double-linked list (not small)",
+        "*** buffer overflow detected ***: terminated",
+        "Fatal glibc error: pthread_mutex_lock.c:450 (x): assertion failed: e != ESRCH || !robust",
+        "Bus error (core dumped)",
+        "Illegal instruction (core dumped)",
+        "Floating point exception (core dumped)",
         "CUDA error: device-side assert triggered",
+        "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
+        "cuBLAS error: CUBLAS_STATUS_INTERNAL_ERROR",
+        "NCCL error in: x.cpp:7, invalid usage",
+        "Failed: NCCL error all_reduce.cu:7 'unhandled cuda error'",
+        "Failed, NCCL error all_reduce.cu:7 'unhandled cuda error'",
+        "Failed: Cuda error all_reduce.cu:7 'out of memory'",
+        "Failed, CUDA error all_reduce.cu:7 'out of memory'",
+        "/x/Indexing.cu:7: operator(): block: [0,0,0], thread: [1,0,0] Assertion `i < n` failed.",
+        "Assertion failed: x > 0 (train.c: main: 7)",
+        "terminating with uncaught exception of type std::runtime_error: x",
+        "libc++abi: terminating due to uncaught exception of type Boom",
+        "fatal error: all goroutines are asleep - deadlock!",
+        "panic: runtime error: index out of range [3] with length 3",
+        "train.c:7:3: runtime error: signed integer overflow: 2147483647 + 1 cannot be shown",
+        "==12==ERROR: LeakSanitizer: detected memory leaks",
         "==12==ERROR: AddressSanitizer: heap-use-after-free on address 0x1",
         "train: train.c:7: main: Assertion `0' failed.",
         "/usr/bin/python3: can't open file '/app/no.py': [Errno 2] No such file or directory",

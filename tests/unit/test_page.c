@@ -17,7 +17,7 @@
 static struct plan plan;
 static struct outcome outcome;
 static struct verdict verdict;
-static char page[8192];
+static char page[16384];
 static char *words[] = {(char[]){"train.py"}, NULL};
 
 static void start(int count)
@@ -109,8 +109,66 @@ TEST(a_failure_tells_its_story)
                "  (train.py:42), exit code 1 after 3.1 s\n"
                "  rank 2 failed too: killed by SIGKILL from outside (by whom is unknown: perhaps\n"
                "  out of memory) after 3.2 s\n"
-               "  1 rank stopped by rankinit; SIGKILL was needed after 13.0 s\n");
+               "  1 rank stopped by rankinit; SIGKILL was needed after 13.0 s\n"
+               "  rank 0 |=========x                              | lost a peer\n"
+               "  rank 1 |=========X                              | failed first\n"
+               "  rank 2 |==========x                             | killed\n"
+               "  rank 3 |=========x                              | lost a peer\n"
+               "  rank 4 |=========------------------------------s| stopped\n"
+               "          0.0 s                             13.0 s\n");
     check_shape();
+    tap_ok(!strchr(page, '\033'));
+}
+
+TEST(colours_if_the_plan_wants_them)
+{
+    start(3);
+    plan.report.colour = true;
+    raises(1, "ValueError: x", SECOND);
+    raises(0, ECHO, 1100 * MS);
+    outcome_note_ended(&outcome, 2, 0, 2 * SECOND);
+    tap_has_str(finish(), "\033[1;31mrankinit: failed, exit code 1: rank 1");
+    tap_has_str(page,
+                "  rank 0 |\033[33m======================x                 \033[0m| lost a peer\n");
+    tap_has_str(
+        page,
+        "  rank 1 |\033[1;31m====================X                   \033[0m| failed first\n");
+    tap_has_str(
+        page, "  rank 2 |\033[32m=======================================o\033[0m| ended with 0\n");
+}
+
+TEST(of_many_ranks_those_that_failed_are_drawn)
+{
+    int rows = 0;
+
+    start(100);
+    plan.job.first_rank = 4000;
+    for (int i = 0; i < 100; i++) {
+        if (i == 50 || i == 77)
+            raises(i, "ValueError: x", i == 77 ? SECOND : 2 * SECOND);
+        else
+            outcome_note_ended(&outcome, i, 0, 3 * SECOND);
+    }
+    finish();
+    tap_has_str(page, "  rank 4077 |");
+    tap_has_str(page, "  rank 4050 |");
+    tap_has_str(page, "  rank 4000 |");
+    tap_has_str(page, "  and 84 more ranks\n");
+    for (const char *row = page; (row = strstr(row, "\n  rank 40")); row++)
+        rows++;
+    tap_eq_int(rows, 16);
+    check_shape();
+}
+
+TEST(a_rank_that_still_runs_and_one_that_never_ran)
+{
+    start(3);
+    raises(0, "ValueError: x", SECOND);
+    outcome.ranks[2].state = RANK_NOT_STARTED;
+    outcome.ranks[2].started_ns = OUTCOME_NEVER;
+    tap_has_str(render(sizeof(page)),
+                "  rank 1 |=======================================>| still runs\n");
+    tap_has_str(page, "  rank 2 |                                        | not started\n");
 }
 
 TEST(without_a_traceback_the_last_lines)
@@ -152,6 +210,9 @@ TEST(a_stop)
     tap_eq_str(finish(),
                "rankinit: stopped, exit code 143: stopped by SIGTERM from outside after 1.0 s;\n"
                "          all 2 ranks had ended 1.0 s later\n"
+               "  rank 0 |====================-------------------s| stopped\n"
+               "  rank 1 |====================-------------------s| stopped\n"
+               "          0.0 s                              2.0 s\n"
                "  hint: SIGTERM from outside the container is Kubernetes or docker stop: kubectl\n"
                "        describe pod tells whether it was deleted, evicted, preempted or failed\n"
                "        its liveness probe\n");

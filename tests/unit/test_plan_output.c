@@ -113,6 +113,33 @@ TEST(where_error_files_go)
     fixture_free(&f);
 }
 
+TEST(the_page_s_colours_and_silence)
+{
+    static const struct {
+        const char *env, *words;
+        bool tty, colour, quiet;
+    } cases[] = {
+        {"", "train.py", false, false, false},
+        {"", "train.py", true, true, false},
+        {"TERM=xterm NO_COLOR=", "train.py", true, true, false},
+        {"NO_COLOR=1", "train.py", true, false, false},
+        {"TERM=dumb", "train.py", true, false, false},
+        {"", "-q train.py", true, true, true},
+        {"", "-q --report always train.py", true, true, false},
+        {"RANKINIT_QUIET=1", "-v train.py", true, true, false},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = fixture_new();
+
+        f.facts.tty_err = cases[i].tty;
+        tap_eq_int(fixture_plan(&f, cases[i].env, cases[i].words), 0);
+        tap_eq_int(f.plan.report.colour, cases[i].colour);
+        tap_eq_int(f.plan.report.quiet, cases[i].quiet);
+        fixture_free(&f);
+    }
+}
+
 TEST(a_small_shm_is_noted_for_several_ranks)
 {
     struct fixture f = fixture_new();

@@ -397,9 +397,11 @@ static size_t noise(char *room, size_t capacity)
         "  File \"/\xC3\xA4.py\", line 3, in f\n",
         "\nValueError: ",
         "\nRuntimeError: Connection closed by peer\n",
+        "\n[E1 ProcessGroupNCCL.cpp:1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=",
+        "\n  what():  [PG ID 0 PG GUID 0(x) Rank 1] last enqueued work: 7, last completed work: 6",
         "plain words ",
     };
-    size_t len = 0, limit = (size_t)dice((int)capacity - 64);
+    size_t len = 0, limit = (size_t)dice((int)capacity - 128);
 
     while (len < limit) {
         const char *piece = pieces[dice(sizeof(pieces) / sizeof(pieces[0]))];

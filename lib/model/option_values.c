@@ -111,23 +111,18 @@ static bool is_signal(const struct option_row *row, const char *text)
     return number >= 1 && number <= SIGNAL_MAX;
 }
 
-/* Checks every item of a list with commas; an empty item is none. */
+/* Checks every item of a list with commas; an empty item is none, nor is one that is too long. */
 static bool all_items(const char *text, bool (*check)(char *item))
 {
-    for (;; text++) {
+    for (const char *at = text; *at != '\0';) {
         char item[ITEM_MAX];
-        size_t len = strcspn(text, ",");
+        const char *from = at;
 
-        if (len == 0 || len >= sizeof(item))
+        if (!scan_item(&at, item, sizeof(item)) || strlen(item) < strcspn(from, ",") ||
+            !check(item))
             return false;
-        memcpy(item, text, len);
-        item[len] = '\0';
-        if (!check(item))
-            return false;
-        text += len;
-        if (*text == '\0')
-            return true;
     }
+    return *text != '\0' && text[strlen(text) - 1] != ',';
 }
 
 /* Not those that never reach us, nor the one that we never pass on. */

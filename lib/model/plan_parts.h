@@ -5,6 +5,7 @@
 #ifndef RANKINIT_MODEL_PLAN_PARTS_H
 #define RANKINIT_MODEL_PLAN_PARTS_H
 
+#include "base/cpuset.h"
 #include "base/err.h"
 #include "base/strvec.h"
 
@@ -38,11 +39,13 @@ int plan_resolve_program(const struct plan_inputs *inputs, struct plan *plan, st
 
 /*
  * What the spec's ranks: say. First, once the ranks are known and before devices_settle, their
- * devices: devices.own and the mode. Then, once plan->argv is there, programs and environment:
- * plan->ranks. ERR_SPEC: no such rank, one thing said twice; ERR_DEVICES: none are here.
- * plan_ranks.c
+ * devices: devices.own and the mode. Then their CPUs, which are taken out of *left: plan->places.
+ * Then, once plan->argv is there, programs and environment: plan->ranks. ERR_SPEC: no such rank, one
+ * thing said twice, a CPU that is not ours; ERR_DEVICES: none are here. plan_ranks.c
  */
 int plan_resolve_rank_devices(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
+int plan_resolve_rank_cpus(const struct plan_inputs *inputs, struct plan *plan, struct cpuset *left,
+                           struct err *err);
 int plan_resolve_ranks(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 
 /* One command line made into argv as PROGRAM is (python for a *.py). plan_program.c */

@@ -30,6 +30,7 @@ struct spec_rank {
     const char *origin;  /* "spec.yaml: ranks[1]", for messages */
     const char *local;   /* local ranks it is about, checked by scan_list: "0-3,6" */
     const char *devices; /* their devices; NULL: as for the others */
+    const char *cpus;    /* their CPUs, checked by cpuset_read: "0-7,16"; NULL: as for the others */
     struct strvec command;
     struct strvec env_set, env_unset; /* as below, after those */
     struct strvec texts;              /* owns what is pointed to */

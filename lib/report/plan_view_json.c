@@ -105,6 +105,7 @@ static struct json *new_rank(const struct plan_view *view, int local_rank)
         json_put_int(object, "local_rank", local_rank);
         json_put(object, "devices", new_list(&rank.devices));
     }
+    json_put_text(object, "cpus", rank.cpus);
     if (rank.threads && scan_int(rank.threads, 1, INT32_MAX, &threads))
         json_put_int(object, "threads", threads);
     json_put(object, "argv", new_list(&rank.argv));

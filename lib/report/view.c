@@ -80,6 +80,18 @@ static void find_devices(const struct devices *devices, int local_rank, struct s
     }
 }
 
+/* Its CPUs as a list, if it is bound to any. */
+static const char *find_cpus(const struct plan *plan, int local_rank, struct strvec *texts)
+{
+    char room[LIST_ROOM];
+    struct buf list = BUF_OVER(room);
+
+    if (!plan->places || !plan->places[local_rank].bound)
+        return NULL;
+    cpuset_write(&plan->places[local_rank].cpus, &list);
+    return strvec_push(texts, room);
+}
+
 /* Adds a word as one would type it to a shell. */
 static void add_word(const char *word, struct buf *out)
 {
@@ -127,6 +139,7 @@ void view_rank_make(const struct plan_view *view, int local_rank, struct view_ra
     compare_env(view->envp, strvec_texts(&env), ret);
     if (view->plan->mode == PLAN_FANOUT)
         find_devices(&view->plan->devices, local_rank, &ret->devices);
+    ret->cpus = find_cpus(view->plan, local_rank, &ret->texts);
     ret->command = join_words(&ret->argv, &ret->texts);
     threads = env_get(strvec_texts(&env), "OMP_NUM_THREADS");
     ret->threads = threads ? strvec_push(&ret->texts, threads) : NULL;

@@ -52,7 +52,7 @@ int inputs_read(struct inputs *ret, const char *const *argv, const char *const *
     facts_collect(sysroot ? sysroot : "", envp, true, &ret->facts);
     if (read_spec(ret, err) < 0)
         return -1;
-    if (cpus_bind_wanted(&ret->settings))
+    if (cpus_bind_wanted(&ret->settings, &ret->spec))
         facts_collect_topology(sysroot ? sysroot : "", ret->topology, &ret->facts);
     return OPTIONS_RUN;
 }

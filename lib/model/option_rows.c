@@ -30,10 +30,10 @@ const struct option_row option_rows[OPT__COUNT] = {
         .help = "where rank 0 listens; auto: as the platform says" },
     [OPT_MASTER_PORT] = {
         .name = "master-port", .type = OPTION_PORT, .words = "auto|from-job-id",
-        .refused_words = "from-job-id", .note = "not built yet in this version",
         .pet = true, .shape = true, .identity = true, .auto_unset = true,
-        .spec_key = "rendezvous.master_port", .arg = "PORT|auto",
-        .help = "port of rank 0; auto: a free one, or 29500 on several nodes" },
+        .spec_key = "rendezvous.master_port", .arg = "PORT|auto|from-job-id",
+        .help = "port of rank 0; auto: a free one, or 29500 on several nodes; "
+                "from-job-id: made from --rdzv-id, the same on every node" },
     [OPT_RDZV_BACKEND] = {
         .name = "rdzv-backend", .type = OPTION_WORD, .words = "static|c10d|etcd|etcd-v2",
         .refused_words = "etcd|etcd-v2",

@@ -24,7 +24,7 @@ const struct option_row option_rows[OPT__COUNT] = {
         .help = "which node this is, from 0; auto: as the platform says; "
                 "from-hostname: the number that the hostname ends in" },
     [OPT_MASTER_ADDR] = {
-        .name = "master-addr", .type = OPTION_TEXT, .words = "auto",
+        .name = "master-addr", .type = OPTION_HOST, .words = "auto",
         .pet = true, .shape = true, .identity = true, .auto_unset = true,
         .spec_key = "rendezvous.master_addr", .arg = "HOST|auto",
         .help = "where rank 0 listens; auto: as the platform says" },
@@ -54,7 +54,7 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "standalone", .pet = true, .shape = true,
         .help = "one node, a free port; overrides the rendezvous options" },
     [OPT_LOCAL_ADDR] = {
-        .name = "local-addr", .type = OPTION_TEXT, .pet = true, .arg = "HOST",
+        .name = "local-addr", .type = OPTION_HOST, .pet = true, .arg = "HOST",
         .help = "MASTER_ADDR of a single node that has no other" },
     [OPT_ROLE] = {
         .name = "role", .type = OPTION_TEXT, .pet = true, .spec_key = "job.role", .arg = "NAME",

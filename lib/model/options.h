@@ -142,6 +142,7 @@ enum option_type {
     OPTION_CODE_MAP,    /* FROM:TO, each 0..255; repeatable, joined by commas */
     OPTION_WORD,        /* one of `words` */
     OPTION_WORD_OR_INT, /* one of `words`, or min..max */
+    OPTION_HOST,        /* a host name or an address */
     OPTION_ENDPOINT,    /* HOST, HOST:PORT or [IPV6]:PORT */
     OPTION_TEXT         /* anything but the empty text */
 };

@@ -472,6 +472,7 @@ static const char *sample(enum option_id id)
     case OPTION_CODES: return "143";
     case OPTION_WORD: return strrchr(row->words, '|') + 1;
     case OPTION_WORD_OR_INT: return "2";
+    case OPTION_HOST: return "host";
     case OPTION_ENDPOINT: return "host:29500";
     case OPTION_TEXT: return "text";
     }

@@ -189,6 +189,10 @@ setting() {
             --plan=$format --nproc-per-node 1 true
         assert_eq "$status" 0
         assert_lacks "$output$stderr" hush
+        plan RANKINIT_SPEC=$'apiVersion: rankinit/v1\nenv:\n- {name: DB_PASSWORD, value: hush8}\n' -- \
+            --plan=$format --nproc-per-node 1 true
+        assert_eq "$status" 0
+        assert_lacks "$output$stderr" hush
     done
     plan_json -- --spec spec.yaml --nproc-per-node 1 true
     assert_json plan.json '.ranks[0].env.HF_TOKEN' '***'

@@ -11,12 +11,16 @@
 
 struct plan;
 struct plan_inputs;
+struct spec;
 
 /* PROGRAM's words: what argv left over, else the spec's command; empty if there is neither. */
 const char *const *plan_program_words(const struct plan_inputs *inputs);
 
 /* plan->env: inherited (scrubbed in fan-out) with the spec's env. plan_program.c */
 void plan_resolve_env(const struct plan_inputs *inputs, struct plan *plan);
+
+/* Says which names of the spec's env are every rank's own and so have no effect. plan_program.c */
+void plan_note_env(const struct spec *spec, struct plan *plan);
 
 /* plan->job, devices and threads of a fan-out. plan_shape.c */
 int plan_resolve_shape(const struct plan_inputs *inputs, struct plan *plan, struct err *err);

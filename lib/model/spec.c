@@ -14,6 +14,7 @@
 #include "model/spec_keys.h"
 
 #define API_VERSION "rankinit/v1"
+#define UTF8_MARK   "\xef\xbb\xbf" /* editors of other systems begin UTF-8 with it */
 
 /* What is at hand while a document is turned into settings. */
 struct reading {
@@ -151,6 +152,11 @@ static int offer_all(const struct reading *reading, const struct spec_file *file
             return -1;
     }
     return 0;
+}
+
+bool spec_is_document(const char *text)
+{
+    return text[strspn(text, " \t")] == '{' || strchr(text, '\n');
 }
 
 /* Where a list of env: stands and what it is read into. */
@@ -303,7 +309,7 @@ static int read_all(const struct reading *reading)
 int spec_read(const struct spec_source *source, struct settings *settings, struct spec *ret,
               struct err *err)
 {
-    const struct reading reading = {
+    struct reading reading = {
         .source = *source,
         .settings = settings,
         .spec = ret,
@@ -311,6 +317,11 @@ int spec_read(const struct spec_source *source, struct settings *settings, struc
     };
 
     *ret = (struct spec){.command = STRVEC_INIT};
+    if (source->len >= strlen(UTF8_MARK) &&
+        memcmp(source->bytes, UTF8_MARK, strlen(UTF8_MARK)) == 0) {
+        reading.source.bytes += strlen(UTF8_MARK);
+        reading.source.len -= strlen(UTF8_MARK);
+    }
     if (read_all(&reading) == 0)
         return 0;
     spec_release(ret);

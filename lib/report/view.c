@@ -173,7 +173,7 @@ struct setting view_setting(const struct plan_view *view, enum option_id id, str
         setting = (struct setting){SOURCE_DEFAULT, "false", "default"};
     else if (!setting.text && option_rows[id].type == OPTION_COUNT)
         setting = (struct setting){SOURCE_DEFAULT, "0", "default"};
-    if (id == OPT_SPEC && setting.text && setting.text[0] == '{')
+    if (id == OPT_SPEC && setting.text && spec_is_document(setting.text))
         setting.text = strvec_pushf(texts, "(a document of %zu bytes)", strlen(setting.text));
     else if (setting.text)
         setting.text = secret_mask(setting.text, texts);

@@ -19,9 +19,10 @@ static int read_spec(struct inputs *inputs, struct err *err)
         path = SPEC_DEFAULT_PATH;
     if (!path)
         return 0;
-    if (path[0] == '{')
-        return spec_read(&(struct spec_source){path, strlen(path), "RANKINIT_SPEC"},
-                         &inputs->settings, &inputs->spec, err);
+    if (spec_is_document(path))
+        return spec_read(
+            &(struct spec_source){path, strlen(path), inputs->settings.rows[OPT_SPEC].origin},
+            &inputs->settings, &inputs->spec, err);
     if (file_read(path, SPEC_BYTES_MAX, &bytes, &len, err) < 0)
         return err_wrap(err, "spec");
     return spec_read(&(struct spec_source){bytes, len, path}, &inputs->settings, &inputs->spec,

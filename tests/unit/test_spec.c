@@ -109,6 +109,25 @@ TEST(reads_the_whole_document)
     release(&reading);
 }
 
+TEST(a_byte_order_mark_is_no_part_of_the_document)
+{
+    gives("\xef\xbb\xbf" V "job: {nnodes: 2}", OPT_NNODES, "2");
+    gives("\xef\xbb\xbf{apiVersion: rankinit/v1, job: {nnodes: 2}}", OPT_NNODES, "2");
+    refuses("\xef\xbb\xbf" V "jobs: {}", "spec.yaml:2:1: unknown key \"jobs\"; did you mean job?");
+    refuses("\xef\xbb\xbf", "spec.yaml: the document is empty");
+}
+
+TEST(a_document_is_told_from_a_path)
+{
+    tap_ok(spec_is_document("{apiVersion: rankinit/v1}"));
+    tap_ok(spec_is_document(" \t{}"));
+    tap_ok(spec_is_document("apiVersion: rankinit/v1\n"));
+    tap_ok(spec_is_document("\napiVersion: rankinit/v1\njob: {}"));
+    tap_ok(!spec_is_document("/etc/rankinit/spec.yaml"));
+    tap_ok(!spec_is_document("a{b}.yaml"));
+    tap_ok(!spec_is_document(""));
+}
+
 TEST(an_absent_key_is_unset)
 {
     struct reading reading;

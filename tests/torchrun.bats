@@ -168,6 +168,13 @@ made() {
     CUDA_VISIBLE_DEVICES=GPU-aa,GPU-bb run --separate-stderr ./torchrun --nproc-per-node 2 --virtual-local-rank --no-python \
         sh -c 'echo $RANK $LOCAL_RANK $CUDA_VISIBLE_DEVICES'
     assert_eq "$(sort <<<"$output")" $'0 0 GPU-aa\n1 0 GPU-bb'
+    # Without devices too, as under torchrun; to ask for them under our name is another matter.
+    RANKINIT_SYSROOT=$T run --separate-stderr env -u CUDA_VISIBLE_DEVICES ./torchrun --nproc-per-node 2 \
+        --virtual-local-rank --no-python sh -c 'echo $RANK $LOCAL_RANK'
+    assert_eq "$status $(sort <<<"$output")" $'0 0 0\n1 0'
+    assert_has "$stderr" "--virtual-local-rank, but there is no /dev/nvidia*"
+    RANKINIT_SYSROOT=$T run env -u CUDA_VISIBLE_DEVICES "$RANKINIT" --nproc-per-node 2 --virtual-local-rank true
+    assert_eq "$status" 69
 }
 
 # bats test_tags=smoke

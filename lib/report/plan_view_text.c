@@ -36,10 +36,15 @@ static void add_mode(const struct plan *plan, struct buf *out)
         add_fact(out, "mode", "init: one process, its environment left alone");
         return;
     }
+    if (job->task.one)
+        strvec_pushf(&texts, "fan-out: one process here, rank %d of %d of a job of processes",
+                     job->first_rank, job->world_size);
     add_fact(out, "mode",
-             strvec_pushf(&texts, "fan-out: %d of %d rank%s here, on node %d of %d", job->nproc,
-                          job->world_size, job->world_size == 1 ? "" : "s", job->node_rank,
-                          job->nnodes));
+             job->task.one
+                 ? texts.items[0]
+                 : strvec_pushf(&texts, "fan-out: %d of %d rank%s here, on node %d of %d",
+                                job->nproc, job->world_size, job->world_size == 1 ? "" : "s",
+                                job->node_rank, job->nnodes));
     add_fact(out, "job", strvec_pushf(&texts, "%s, role %s", job->id, job->role));
     add_fact(out, "platform", job->platform_told ? job->platform_told : job->platform);
     if (!job->master_addr)
@@ -172,7 +177,8 @@ static void add_row(const struct plan_view *view, int local_rank, const struct w
     view_rank_make(view, local_rank, &rank);
     if (numbered) {
         snprintf(number, sizeof(number), "%d", view->plan->job.first_rank + local_rank);
-        snprintf(local, sizeof(local), "%d", local_rank);
+        if (rank.local_rank >= 0)
+            snprintf(local, sizeof(local), "%d", rank.local_rank);
     }
     buf_addf(out, "%6s  %5s  ", number, local);
     columns_field(join_devices(&rank, &rank.texts), widths->devices, out);

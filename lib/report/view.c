@@ -132,7 +132,8 @@ void view_rank_make(const struct plan_view *view, int local_rank, struct view_ra
     CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT, env = STRVEC_INIT;
     const char *threads;
 
-    *ret = (struct view_rank){.argv = STRVEC_INIT};
+    *ret = (struct view_rank){
+        .local_rank = view->plan->job.task.one ? view->plan->job.task.local_rank : local_rank};
     rankenv_argv(view->plan, local_rank, &argv);
     secret_mask_words(strvec_texts(&argv), &ret->argv);
     build_env(view, local_rank, &env);

@@ -122,6 +122,10 @@ made() {
         assert_eq "$word $status" "$word 64"
     done
     assert_has "$output" "did you mean --rdzv-endpoint?"
+    run ./torchrun --nproc=2 --no-python true
+    assert_has "$output" "unknown option --nproc; did you mean --nproc-per-node?"
+    run ./torchrun -standalone --no-python true
+    assert_eq "$status $output" "64 rankinit: unknown option -standalone; did you mean --standalone?"
     for words in "--nproc_per_node=2" "--nproc_per_node 2" "--nproc-per-node 2" "--nproc-per_node=2"; do
         # shellcheck disable=SC2086 # words
         run --separate-stderr ./torchrun $words --no_python sh -c 'echo x'

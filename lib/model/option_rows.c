@@ -211,7 +211,7 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "start-timeout", .type = OPTION_DURATION, .status = OPTION_NOT_YET,
         .group = GROUP_STOPPING, .spec_key = "limits.start" },
     [OPT_MONITOR_INTERVAL] = {
-        .name = "monitor-interval", .type = OPTION_TEXT, .status = OPTION_NO_EFFECT,
+        .name = "monitor-interval", .type = OPTION_DECIMAL, .status = OPTION_NO_EFFECT,
         .group = GROUP_STOPPING, .pet = true, .arg = "SECONDS",
         .note = "rankinit does not poll: the kernel wakes it when a rank ends",
         .help = "no effect: rankinit does not poll" },

@@ -87,6 +87,15 @@ static bool is_port(const struct option_row *row, const char *text)
     return is_word(row, text) || scan_int(text, 1, PORT_MAX, &number);
 }
 
+static bool is_decimal(const struct option_row *row, const char *text)
+{
+    size_t whole = strspn(text, "0123456789");
+    size_t part = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
+
+    (void)row;
+    return whole + part > 0 && text[whole + (text[whole] == '.') + part] == '\0';
+}
+
 static bool is_duration(const struct option_row *row, const char *text)
 {
     int64_t ns;
@@ -249,6 +258,7 @@ static value_check *const checks[] = {
     [OPTION_TEXT] = is_text,         [OPTION_WORD_OR_INT] = is_word_or_int,
     [OPTION_ENDPOINT] = is_endpoint, [OPTION_SIGNALS] = is_signals,
     [OPTION_CODE_MAP] = is_code_map, [OPTION_HOST] = is_host,
+    [OPTION_DECIMAL] = is_decimal,
 };
 
 bool option_value_ok(const struct option_row *row, const char *text)
@@ -317,6 +327,7 @@ void option_value_wanted(const struct option_row *row, struct buf *out)
         [OPTION_FLAG] = "true or false",
         [OPTION_COUNT] = "a number from 0 to 100",
         [OPTION_NNODES] = "a number of nodes",
+        [OPTION_DECIMAL] = "a number of seconds such as 0.1",
         [OPTION_DURATION] = "a duration such as 300ms, 25s, 5m or 1h30m",
         [OPTION_SIZE] = "a size such as 4096, 64Ki or 1Gi",
         [OPTION_SIGNAL] = "a signal such as TERM or 15",

@@ -133,6 +133,7 @@ enum option_type {
     OPTION_NPROC,       /* auto, gpu, cpu, or 1..4096 */
     OPTION_NNODES,      /* N or MIN:MAX with equal ends */
     OPTION_PORT,        /* 1..65535, or one of `words` */
+    OPTION_DECIMAL,     /* 0.1, 5 */
     OPTION_DURATION,    /* scan_duration */
     OPTION_SIZE,        /* scan_size */
     OPTION_SIGNAL,      /* signame_number */

@@ -47,6 +47,12 @@ TEST(integers)
     EACH(bad, OPT_SHUTDOWN_TIMEOUT, "30s", "-1");
 }
 
+TEST(decimals)
+{
+    EACH(good, OPT_MONITOR_INTERVAL, "0.1", "5", "5.", ".5", "300");
+    EACH(bad, OPT_MONITOR_INTERVAL, "", ".", "1.2.3", "-1", "5s", "abc", "1e3", " 1");
+}
+
 TEST(ranks)
 {
     EACH(good, OPT_NPROC_PER_NODE, "1", "8", "4096", "auto", "gpu", "cpu");

@@ -301,8 +301,14 @@ TEST(asks_for_help_and_version)
 TEST(refuses_unknown_options_with_the_nearest_name)
 {
     REFUSED("unknown option --nproc-per-nod; did you mean --nproc-per-node?", "--nproc-per-nod=2");
-    REFUSED("unknown option --nproc; see --help", "--nproc", "2");
     REFUSED("unknown option --redirect; did you mean --redirects?", "--redirect", "3");
+    REFUSED("unknown option --nproc; did you mean --nproc-per-node?", "--nproc=2");
+    REFUSED("unknown option --MASTER_A; did you mean --master-addr?", "--MASTER_A=h");
+    REFUSED("unknown option --log; see --help", "--log"); /* of several */
+    REFUSED("unknown option --vi; see --help", "--vi");
+    REFUSED("unknown option -nproc_per_node=2; did you mean --nproc-per-node?",
+            "-nproc_per_node=2");
+    REFUSED("unknown option -standalone; did you mean --standalone?", "-standalone");
     REFUSED("unknown option --Grace; did you mean --grace?", "--Grace");
     REFUSED("unknown option --qwertyuiop; see --help", "--qwertyuiop");
     REFUSED("unknown option --; see --help", "--=3");

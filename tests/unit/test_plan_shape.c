@@ -240,6 +240,23 @@ static int threads_of(const char *argv0, const char *line)
     return threads;
 }
 
+TEST(a_stated_node_rank_beside_another_index_is_noted)
+{
+    struct fixture f = fixture_new();
+
+    tap_eq_int(
+        fixture_plan(&f, "JOB_COMPLETION_INDEX=1", "--nnodes 2 --node-rank 0 --master-addr m x"),
+        0);
+    tap_eq_int(f.plan.job.node_rank, 0);
+    tap_ok(fixture_noticed(&f, "--node-rank says node 0, but JOB_COMPLETION_INDEX=1"));
+    fixture_again(&f);
+    tap_eq_int(
+        fixture_plan(&f, "JOB_COMPLETION_INDEX=1", "--nnodes 2 --node-rank 1 --master-addr m x"),
+        0);
+    tap_ok(!fixture_noticed(&f, "JOB_COMPLETION_INDEX"));
+    fixture_free(&f);
+}
+
 TEST(threads_per_rank)
 {
     tap_eq_int(threads_of("rankinit", "--nproc-per-node 2 x"), 4);

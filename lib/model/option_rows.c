@@ -24,16 +24,16 @@ const struct option_row option_rows[OPT__COUNT] = {
         .help = "which node this is, from 0; auto: as the platform says; "
                 "from-hostname: the number that the hostname ends in" },
     [OPT_MASTER_ADDR] = {
-        .name = "master-addr", .type = OPTION_TEXT, .words = "auto",
+        .name = "master-addr", .type = OPTION_HOST, .words = "auto",
         .pet = true, .shape = true, .identity = true, .auto_unset = true,
         .spec_key = "rendezvous.master_addr", .arg = "HOST|auto",
         .help = "where rank 0 listens; auto: as the platform says" },
     [OPT_MASTER_PORT] = {
         .name = "master-port", .type = OPTION_PORT, .words = "auto|from-job-id",
-        .refused_words = "from-job-id", .note = "not built yet in this version",
         .pet = true, .shape = true, .identity = true, .auto_unset = true,
-        .spec_key = "rendezvous.master_port", .arg = "PORT|auto",
-        .help = "port of rank 0; auto: a free one, or 29500 on several nodes" },
+        .spec_key = "rendezvous.master_port", .arg = "PORT|auto|from-job-id",
+        .help = "port of rank 0; auto: a free one, or 29500 on several nodes; "
+                "from-job-id: made from --rdzv-id, the same on every node" },
     [OPT_RDZV_BACKEND] = {
         .name = "rdzv-backend", .type = OPTION_WORD, .words = "static|c10d|etcd|etcd-v2",
         .refused_words = "etcd|etcd-v2",
@@ -54,7 +54,7 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "standalone", .pet = true, .shape = true,
         .help = "one node, a free port; overrides the rendezvous options" },
     [OPT_LOCAL_ADDR] = {
-        .name = "local-addr", .type = OPTION_TEXT, .pet = true, .arg = "HOST",
+        .name = "local-addr", .type = OPTION_HOST, .pet = true, .arg = "HOST",
         .help = "MASTER_ADDR of a single node that has no other" },
     [OPT_ROLE] = {
         .name = "role", .type = OPTION_TEXT, .pet = true, .spec_key = "job.role", .arg = "NAME",
@@ -211,7 +211,7 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "start-timeout", .type = OPTION_DURATION, .status = OPTION_NOT_YET,
         .group = GROUP_STOPPING, .spec_key = "limits.start" },
     [OPT_MONITOR_INTERVAL] = {
-        .name = "monitor-interval", .type = OPTION_TEXT, .status = OPTION_NO_EFFECT,
+        .name = "monitor-interval", .type = OPTION_DECIMAL, .status = OPTION_NO_EFFECT,
         .group = GROUP_STOPPING, .pet = true, .arg = "SECONDS",
         .note = "rankinit does not poll: the kernel wakes it when a rank ends",
         .help = "no effect: rankinit does not poll" },

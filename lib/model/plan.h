@@ -83,8 +83,10 @@ struct plan_place {
     const char *uuids, *bus_ids; /* of its devices, with commas; "": not known of all */
     int numa_node;               /* of its first device, else of its CPUs; -1: unknown */
     bool bound;
+    bool own;           /* to CPUs that the spec names for it */
     struct cpuset cpus; /* if bound */
     int memory_node;    /* whose memory it prefers, if bound; -1: any */
+    int threads;        /* OMP_NUM_THREADS instead of the plan's; 0: the same */
 };
 
 /* What is different for one rank here, by the spec's ranks: (devices.own has its devices). */

@@ -274,7 +274,9 @@ TEST(bare_rank_and_world_size_are_taken_only_when_their_meaning_is_certain)
     check_placed("RANK=1 WORLD_SIZE=4", "--nnodes 2 --rank-means node", 2,
                  "!78 WORLD_SIZE=4 contradicts --nnodes=2, as --rank-means is node");
     check_placed("RANK=1 WORLD_SIZE=x", "", 2, "!78 WORLD_SIZE=x is no number from 1");
-    check_placed("RANK=x WORLD_SIZE=2", "", 4, "!78 RANK");
+    check_placed("RANK=x WORLD_SIZE=2", "", 4, "!78 RANK=x is no number from 0");
+    check_placed("RANK=auto WORLD_SIZE=2", "--rank-means node", 4,
+                 "!78 RANK=auto is no number from 0");
 }
 
 TEST(a_shared_file_must_not_contradict_the_pod)

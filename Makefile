@@ -1,7 +1,7 @@
 # rankinit: one non-recursive Makefile. `make help` lists its targets and variables.
 # A new source file is a choice of layer: put its name into one of the lists below.
 
-BASE   := err exitcode buf strvec scan cpuset signame json log secret
+BASE   := err exitcode buf strvec scan digest cpuset signame json log secret
 MODEL  := option_rows option_names option_values options settings spec spec_keys spec_check \
           program platform platform_place vendor devices devices_find devices_read cpus cpus_bind \
           plan plan_program plan_ranks plan_shape plan_places plan_master plan_rdzv plan_output \

@@ -86,6 +86,7 @@ static void begin(struct traceback *reader, enum evidence_kind kind, int64_t at_
     reader->current.kind = kind;
     reader->current.at_ns = at_ns;
     reader->current.traceback[0] = '\0';
+    reader->current.frames = 0;
     reader->chained = false;
     finding_clear_error(&reader->current);
 }
@@ -169,6 +170,7 @@ static void take_frame(struct traceback *reader, struct span line)
 
     if (!finding_parse_frame(line, &path, &number))
         return;
+    finding_add_frame(&reader->current, line);
     user = patterns_is_user_file(path);
     if (reader->user_frame && !user)
         return;
@@ -216,6 +218,7 @@ static void take_fault_frame(struct traceback *reader, struct span line)
     int number;
     bool user;
 
+    finding_add_frame(&reader->current, line);
     if (reader->user_frame || !finding_parse_frame(line, &path, &number))
         return;
     user = patterns_is_user_file(path);

@@ -4,58 +4,23 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* FNV-1a: one number for a kind of failure. */
-#define KEY_START 14695981039346656037ULL
-#define KEY_STEP  1099511628211ULL
-
-static uint64_t add_byte(uint64_t key, unsigned char byte)
-{
-    return (key ^ byte) * KEY_STEP;
-}
-
-static uint64_t add_number(uint64_t key, int number)
-{
-    for (unsigned int left = (unsigned int)number; left; left >>= 8)
-        key = add_byte(key, (unsigned char)left);
-    return add_byte(key, 0);
-}
-
-static bool is_digit(char c, bool hex)
-{
-    return (c >= '0' && c <= '9') || (hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
-}
-
-/* Ports, pids, steps and addresses differ between ranks that fail alike. */
-static uint64_t add_text(uint64_t key, const char *text)
-{
-    while (*text) {
-        bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-
-        if (!is_digit(*text, false)) {
-            key = add_byte(key, (unsigned char)*text++);
-            continue;
-        }
-        key = add_byte(key, '0');
-        text += hex ? 2 : 1;
-        while (is_digit(*text, hex))
-            text++;
-    }
-    return add_byte(key, 0);
-}
+#include "base/digest.h"
 
 static uint64_t key_of(const struct outcome_rank *rank, enum rank_class class,
                        const struct outcome_candidate *candidate)
 {
-    uint64_t key = add_number(KEY_START, (int)class);
+    uint64_t key = digest_number(DIGEST_START, (int)class);
 
-    key = add_number(key, (int)rank->state);
-    key = add_number(key, rank->state == RANK_ENDED ? rank->wait_status & 0xFFFF : 0);
-    key = add_number(key, (int)rank->stage);
-    key = add_number(key, rank->stage_errno);
-    key = add_number(key, rank->oom);
+    key = digest_number(key, (int)rank->state);
+    key = digest_number(key, rank->state == RANK_ENDED ? rank->wait_status & 0xFFFF : 0);
+    key = digest_number(key, (int)rank->stage);
+    key = digest_number(key, rank->stage_errno);
+    key = digest_number(key, rank->oom);
     if (candidate->words) {
-        key = add_text(key, candidate->words->type);
-        key = add_text(key, candidate->words->message);
+        key = digest_text(key, candidate->words->type);
+        key = digest_wording(key, candidate->words->message, strlen(candidate->words->message));
+        key = digest_number(key, candidate->words->line);
+        key = digest_number(key, (int64_t)candidate->words->frames);
     }
     return key;
 }

@@ -639,6 +639,20 @@ TEST(a_real_error_file)
     tap_ok(!found.echo);
 }
 
+/* Ranks of which one was read by its file and one by its words may have failed alike. */
+TEST(an_error_file_and_a_traceback_have_the_same_frames)
+{
+    static char text[8192];
+    static struct finding found;
+    uint64_t frames;
+
+    text[load("recorded.0.json", text, sizeof(text) - 1)] = '\0';
+    tap_ok(read_file(text, &found));
+    frames = found.frames;
+    text[load("recorded.0.txt", text, sizeof(text) - 1)] = '\0';
+    tap_ok(frames != 0 && heard(text) && evidence_finding(&evidence, false)->frames == frames);
+}
+
 TEST(error_files_of_other_forms)
 {
     static struct finding found;

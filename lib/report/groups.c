@@ -1,10 +1,10 @@
 #include "report/groups.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "base/digest.h"
+#include "model/ranks.h"
 
 static uint64_t key_of(const struct outcome_rank *rank, enum rank_class class,
                        const struct outcome_candidate *candidate)
@@ -112,35 +112,10 @@ void groups_make(const struct outcome *outcome, const struct verdict *verdict, s
     sort(ret, verdict->root);
 }
 
-/* The last rank of the run of ranks of this group that starts at `start`. */
-static int run_end(const struct groups *groups, int index, int start)
-{
-    while (start + 1 < PLAN_RANKS_MAX && groups->of[start + 1] == index + 1)
-        start++;
-    return start;
-}
-
 bool groups_ranks(const struct groups *groups, int index, const struct plan *plan, size_t limit,
                   struct buf *out)
 {
-    size_t start = out->len;
-    int base = plan->job.first_rank;
+    const struct ranks ranks = {groups->of, PLAN_RANKS_MAX, plan->job.first_rank};
 
-    for (int i = 0; i < PLAN_RANKS_MAX; i++) {
-        char room[32];
-        int end, size;
-
-        if (groups->of[i] != index + 1)
-            continue;
-        end = run_end(groups, index, i);
-        size = i == end ? snprintf(room, sizeof(room), "%d", base + i)
-                        : snprintf(room, sizeof(room), "%d-%d", base + i, base + end);
-        if (out->len - start + (size_t)size + 1 > limit && out->len > start) {
-            buf_adds(out, ",...");
-            return false;
-        }
-        buf_addf(out, "%s%s", out->len > start ? "," : "", room);
-        i = end;
-    }
-    return true;
+    return ranks_add(&ranks, (unsigned char)(index + 1), limit, out);
 }

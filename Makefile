@@ -9,10 +9,11 @@ MODEL  := option_rows option_names option_values options settings spec spec_keys
           outcome judge ranks lag sentence exit_policy platform_rows platform_slurm platform_cloud \
           platform_kube platform_check
 REPORT := field groups lag_view bars shrink summary page columns view plan_view plan_view_json plan_view_text \
-          hints
+          hints salvage saved pods explain explain_judge explain_sentence explain_nodes explain_notes \
+          explain_page
 SYS    := source file numbered facts facts_devices facts_nvidia facts_topology facts_cgroup inherit \
           sigset terminal prepare spawn reap descendants console relay relay_prefix relay_read \
-          relay_write rendezvous deliver publish loop loop_actions loop_events inputs
+          relay_write rendezvous deliver publish loop loop_actions loop_events inputs explain
 CMD    := main
 
 # Third-party libraries, dependants first. Each has one home: see tests/check-layers.

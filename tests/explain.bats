@@ -26,7 +26,7 @@ assert_page() {
 
 # bats test_tags=smoke
 @test "the order of pods, of documents and of files does not matter" {
-    local file name
+    local file parts
     for file in "$GOLDEN"/*.json; do
         jq '.items |= reverse' "$file" | explain - >"$T/page"
         diff -u "${file%.json}.txt" "$T/page"
@@ -34,7 +34,8 @@ assert_page() {
         explain "$T/one" >"$T/page"
         diff -u "${file%.json}.txt" "$T/page"
         split -l 1 "$T/one" "$T/part."
-        explain $(printf '%s\n' "$T"/part.* | sort -r) >"$T/page"
+        mapfile -t parts < <(printf '%s\n' "$T"/part.* | sort -r)
+        explain "${parts[@]}" >"$T/page"
         diff -u "${file%.json}.txt" "$T/page"
         rm "$T"/part.*
     done

@@ -359,7 +359,8 @@ const struct option_row option_rows[OPT__COUNT] = {
         .words = "text|json", .arg = "text|json",
         .help = "print what would run and where every value came from; run nothing" },
     [OPT_EXPLAIN] = {
-        .name = "explain", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .group = GROUP_OTHER },
+        .name = "explain", .type = OPTION_TEXT, .group = GROUP_OTHER, .arg = "FILE...|-",
+        .help = "tell what saved summary documents or pods (kubectl get pods -o json) say" },
     [OPT_STATUS] = {
         .name = "status", .optional_value = true, .type = OPTION_WORD,
         .status = OPTION_NOT_YET, .group = GROUP_OTHER, .words = "text|json" },

@@ -195,7 +195,7 @@ extern const struct option_row option_rows[OPT__COUNT];
 struct settings;
 
 /* What the command line asks for. */
-enum options_verb { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
+enum options_verb { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_EXPLAIN };
 
 /*
  * Reads argv (argv[0] skipped) into settings as flags, up to the first word that is no option or

@@ -145,6 +145,8 @@ enum option_type {
     OPTION_WORD_OR_INT, /* one of `words`, or min..max */
     OPTION_HOST,        /* a host name or an address */
     OPTION_ENDPOINT,    /* HOST, HOST:PORT or [IPV6]:PORT */
+    OPTION_STREAMS,     /* 0..3 for all ranks, or RANK:0..3, joined by commas */
+    OPTION_RANKS,       /* local ranks: 0,1 or 0-3,6 */
     OPTION_TEXT         /* anything but the empty text */
 };
 

@@ -144,6 +144,19 @@ bool finding_parse_frame(struct span line, struct span *ret_path, int *ret_line)
     return number > 0;
 }
 
+void finding_parse_function(struct span line, char *room, size_t size)
+{
+    static const char in[] = " in ";
+    const char *found = NULL, *at = line.text;
+    struct buf out;
+
+    buf_init(&out, room, size);
+    while ((at = memmem(at, line.len - (size_t)(at - line.text), in, sizeof(in) - 1)))
+        found = at += sizeof(in) - 1;
+    if (found)
+        finding_add_plain(&out, span_after(line, (size_t)(found - line.text)));
+}
+
 void finding_copy_error(struct finding *finding, const struct finding *other)
 {
     memcpy(finding->type, other->type, sizeof(finding->type));

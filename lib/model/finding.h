@@ -60,6 +60,9 @@ void finding_set_file(struct finding *finding, struct span path, int line);
 /* Reads `  File "train.py", line 42, in f` and its kin. */
 bool finding_parse_frame(struct span line, struct span *ret_path, int *ret_line);
 
+/* Writes "f" of `  File "train.py", line 42 in f` to room; what has no function leaves it empty. */
+void finding_parse_function(struct span line, char *room, size_t size);
+
 /* Type, message, echo and time of another finding. */
 void finding_copy_error(struct finding *finding, const struct finding *other);
 

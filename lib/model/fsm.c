@@ -80,6 +80,14 @@ static void start(struct fsm *fsm, const struct fsm_event *event, struct fsm_act
     act(actions, FSM_SPAWN_ALL, -1);
 }
 
+static void start_timeout(struct fsm *fsm, const struct fsm_event *event,
+                          struct fsm_actions *actions)
+{
+    (void)event;
+    (void)actions;
+    enter(fsm, FSM_DONE, FSM_NEVER);
+}
+
 /* Nothing runs yet: there is nothing to drain. */
 static void start_stopped(struct fsm *fsm, const struct fsm_event *event,
                           struct fsm_actions *actions)
@@ -153,6 +161,23 @@ static void run_stop(struct fsm *fsm, const struct fsm_event *event, struct fsm_
     act(actions, FSM_PUBLISH, -1);
 }
 
+/* Ranks that still run have their checkpoint to save, as when somebody asks for it. */
+static void run_timeout(struct fsm *fsm, const struct fsm_event *event, struct fsm_actions *actions)
+{
+    fsm->stop_asked = true;
+    enter(fsm, FSM_DRAINING, event->now_ns + fsm->config.grace_ns);
+    act(actions, FSM_STOP_LEADERS, -1);
+    act(actions, FSM_PUBLISH, -1);
+}
+
+static void run_hung(struct fsm *fsm, const struct fsm_event *event, struct fsm_actions *actions)
+{
+    fsm->stop_asked = true;
+    enter(fsm, FSM_DUMPING, event->now_ns + FSM_DUMP_WAIT_NS);
+    act(actions, FSM_ABORT_LEADERS, -1);
+    act(actions, FSM_PUBLISH, -1);
+}
+
 static void note_stop(struct fsm *fsm, const struct fsm_event *event, struct fsm_actions *actions)
 {
     (void)event;
@@ -213,21 +238,23 @@ typedef void fsm_cell(struct fsm *fsm, const struct fsm_event *event, struct fsm
 /* clang-format off */
 static fsm_cell *const table[FSM__STATES][FSM__EVENTS] = {
     /*                 GO      START_FAILED        RANK_OK      RANK_FAILED  RANK_ECHOED
-                       CAUSE_SEEN      STOP           STOP_AGAIN  EMPTY   DEADLINE */
+                       CAUSE_SEEN      STOP           STOP_AGAIN  TIMEOUT        HUNG      EMPTY   DEADLINE */
     [FSM_STARTING] = { start,  ignore,             ignore,      ignore,      ignore,
-                       ignore,         start_stopped, ignore,     ignore, ignore },
+                       ignore,         start_stopped, ignore,     start_timeout, ignore,   ignore, ignore },
     [FSM_RUNNING]  = { ignore, run_start_failed,   run_ok,      run_failed,  run_echoed,
-                       run_cause_seen, run_stop,      note_stop,  ignore, run_deadline },
+                       run_cause_seen, run_stop,      note_stop,  run_timeout,   run_hung, ignore, run_deadline },
+    [FSM_DUMPING]  = { ignore, drain_start_failed, drain_ended, drain_ended, drain_ended,
+                       ignore,         note_stop,     begin_kill, ignore,        ignore,   ignore, run_deadline },
     [FSM_DRAINING] = { ignore, drain_start_failed, drain_ended, drain_ended, drain_ended,
-                       ignore,         note_stop,     begin_kill, ignore, begin_kill },
+                       ignore,         note_stop,     begin_kill, ignore,        ignore,   ignore, begin_kill },
     [FSM_KILLING]  = { ignore, drain_start_failed, drain_start_failed, drain_start_failed, drain_start_failed,
-                       ignore,         note_stop,     kill_over,  ignore, kill_over },
+                       ignore,         note_stop,     kill_over,  ignore,        ignore,   ignore, kill_over },
     [FSM_SWEEPING] = { ignore, sweep_ended,        sweep_ended, sweep_ended, sweep_ended,
-                       ignore,         note_stop,     begin_reap, finish, begin_reap },
+                       ignore,         note_stop,     begin_reap, ignore,        ignore,   finish, begin_reap },
     [FSM_REAPING]  = { ignore, sweep_ended,        sweep_ended, sweep_ended, sweep_ended,
-                       ignore,         note_stop,     note_stop,  finish, finish },
+                       ignore,         note_stop,     note_stop,  ignore,        ignore,   finish, finish },
     [FSM_DONE]     = { ignore, ignore,             ignore,      ignore,      ignore,
-                       ignore,         ignore,        ignore,     ignore, ignore },
+                       ignore,         ignore,        ignore,     ignore,        ignore,   ignore, ignore },
 };
 /* clang-format on */
 
@@ -269,6 +296,12 @@ void fsm_step(struct fsm *fsm, const struct fsm_event *event, struct fsm_actions
     }
 }
 
+/* While a loss of a peer waits for its reason, a failure is known already. */
+bool fsm_takes_limits(const struct fsm *fsm)
+{
+    return fsm->state == FSM_STARTING || (fsm->state == FSM_RUNNING && fsm->deadline == FSM_NEVER);
+}
+
 int64_t fsm_deadline(const struct fsm *fsm)
 {
     int64_t earliest = fsm->deadline;
@@ -282,8 +315,8 @@ int64_t fsm_deadline(const struct fsm *fsm)
 
 const char *fsm_state_name(enum fsm_state state)
 {
-    static const char *const names[FSM__STATES] = {"STARTING", "RUNNING",  "DRAINING", "KILLING",
-                                                   "SWEEPING", "SWEEPING", "DONE"};
+    static const char *const names[FSM__STATES] = {"STARTING", "RUNNING",  "DUMPING",  "DRAINING",
+                                                   "KILLING",  "SWEEPING", "SWEEPING", "DONE"};
 
     return names[state];
 }

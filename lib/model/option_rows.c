@@ -202,14 +202,17 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "restart-never", .spec_only = true, .type = OPTION_TEXT,
         .status = OPTION_NOT_YET, .group = GROUP_STOPPING, .spec_key = "restart.never" },
     [OPT_TIMEOUT] = {
-        .name = "timeout", .type = OPTION_DURATION, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .spec_key = "limits.timeout" },
+        .name = "timeout", .type = OPTION_DURATION, .group = GROUP_STOPPING,
+        .spec_key = "limits.timeout", .arg = "DURATION",
+        .help = "stop as at a stop signal when the whole run has taken so long: 124" },
     [OPT_IDLE_TIMEOUT] = {
-        .name = "idle-timeout", .type = OPTION_DURATION, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .spec_key = "limits.idle" },
+        .name = "idle-timeout", .type = OPTION_DURATION, .group = GROUP_STOPPING,
+        .spec_key = "limits.idle", .arg = "DURATION",
+        .help = "no rank has written anything for so long: tell where they hang, and 76" },
     [OPT_START_TIMEOUT] = {
-        .name = "start-timeout", .type = OPTION_DURATION, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .spec_key = "limits.start" },
+        .name = "start-timeout", .type = OPTION_DURATION, .group = GROUP_STOPPING,
+        .spec_key = "limits.start", .arg = "DURATION",
+        .help = "the same when no rank has written anything, or is ready, so long after its start" },
     [OPT_MONITOR_INTERVAL] = {
         .name = "monitor-interval", .type = OPTION_TEXT, .status = OPTION_NO_EFFECT,
         .group = GROUP_STOPPING, .pet = true, .arg = "SECONDS",

@@ -27,7 +27,8 @@ int outcome_init(struct outcome *outcome, const struct plan *plan, struct err *e
 
         /* Written to, so that the pages are ours before a cgroup can be full. */
         memset(rank, 0, sizeof(*rank));
-        rank->started_ns = rank->ended_ns = rank->signalled_ns = OUTCOME_NEVER;
+        rank->started_ns = rank->ended_ns = OUTCOME_NEVER;
+        rank->ready_ns = rank->signalled_ns = OUTCOME_NEVER;
         rank->evidence = &outcome->evidences[i];
         evidence_init(rank->evidence);
     }
@@ -53,7 +54,8 @@ void outcome_note_started(struct outcome *outcome, int local_rank, pid_t pid, in
 
 static void note_failure(struct outcome *outcome, int64_t now_ns)
 {
-    if (!outcome->stop.requested && outcome->first_failure_ns == OUTCOME_NEVER)
+    if (!outcome->stop.requested && outcome->limit.kind == LIMIT_NONE &&
+        outcome->first_failure_ns == OUTCOME_NEVER)
         outcome->first_failure_ns = now_ns;
 }
 
@@ -126,6 +128,20 @@ void outcome_note_stop(struct outcome *outcome, const struct outcome_stop *stop)
 {
     outcome->stop = *stop;
     outcome->now_ns = stop->at_ns;
+}
+
+void outcome_note_limit(struct outcome *outcome, const struct outcome_limit *limit)
+{
+    outcome->limit = *limit;
+    outcome->now_ns = limit->at_ns;
+}
+
+void outcome_note_ready(struct outcome *outcome, int local_rank, int64_t now_ns)
+{
+    struct outcome_rank *rank = &outcome->ranks[local_rank];
+
+    if (rank->ready_ns == OUTCOME_NEVER)
+        rank->ready_ns = now_ns;
 }
 
 bool outcome_rank_failed(const struct outcome_rank *rank)

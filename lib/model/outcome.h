@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "model/evidence.h"
+#include "model/limits.h"
 #include "model/plan.h"
 
 #define OUTCOME_NEVER INT64_MIN /* a time that has not come */
@@ -61,6 +62,7 @@ struct outcome_rank {
     pid_t pid;
     int wait_status;
     int64_t started_ns, ended_ns;
+    int64_t ready_ns;     /* it wrote its first output or its ready file; OUTCOME_NEVER */
     int64_t signalled_ns; /* first signal of ours that asks it to end; OUTCOME_NEVER */
     int first_signal;     /* that signal */
     bool killed_by_us;    /* SIGKILL sent by us */
@@ -81,6 +83,13 @@ struct outcome_stop {
     uid_t sender_uid;
     int sender_rank; /* local; -1: no rank of ours */
     bool again;      /* asked a second time */
+};
+
+/* A time limit that was over before anything else ended the run. */
+struct outcome_limit {
+    enum limit kind; /* LIMIT_NONE: none was */
+    int64_t at_ns;
+    int64_t length_ns; /* as planned */
 };
 
 /*
@@ -105,6 +114,7 @@ struct outcome {
     struct outcome_rank *ranks; /* [count], reserved at outcome_init */
     struct evidence *evidences; /* [count], likewise */
     struct outcome_stop stop;
+    struct outcome_limit limit;
     int64_t first_failure_ns; /* a rank failed before any stop request; OUTCOME_NEVER */
     int64_t drained_ns;       /* a drain began */
     int64_t killed_ns;        /* SIGKILL began */
@@ -162,6 +172,10 @@ void outcome_note_oom_kills(struct outcome *outcome, uint64_t kills, int64_t now
 void outcome_note_signalled(struct outcome *outcome, int local_rank, int signal, int64_t now_ns);
 void outcome_note_passed(struct outcome *outcome, const struct outcome_passed *passed);
 void outcome_note_stop(struct outcome *outcome, const struct outcome_stop *stop);
+void outcome_note_limit(struct outcome *outcome, const struct outcome_limit *limit);
+
+/* It has written something, or its ready file is there; only the first time counts. */
+void outcome_note_ready(struct outcome *outcome, int local_rank, int64_t now_ns);
 
 /* True if this rank has ended or could not start, and not with 0. */
 bool outcome_rank_failed(const struct outcome_rank *rank);

@@ -147,7 +147,8 @@ int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err 
         return -1;
     name_job(inputs->settings, ret);
     if (plan_check_rdzv(inputs, ret, err) < 0 || plan_resolve_program(inputs, ret, err) < 0 ||
-        plan_resolve_ranks(inputs, ret, err) < 0 || plan_resolve_output(inputs, ret, err) < 0)
+        plan_resolve_ranks(inputs, ret, err) < 0 || plan_resolve_output(inputs, ret, err) < 0 ||
+        plan_resolve_limits(inputs, ret, err) < 0)
         return -1;
     plan_resolve_stop(inputs, ret);
     note_settings(inputs->settings, ret);

@@ -16,6 +16,7 @@
 #include "model/devices.h"
 #include "model/exit_policy.h"
 #include "model/facts.h"
+#include "model/limits.h"
 #include "model/platform.h"
 #include "model/settings.h"
 #include "model/spec.h"
@@ -112,6 +113,7 @@ struct plan {
     const char *error_dir;     /* where error files are made; NULL: nowhere, or not wanted */
     bool log_dir_stated;       /* error_dir is the user's --log-dir: kept, and must be usable */
     struct plan_stop stop;
+    struct limits_config limits;
     struct plan_output output;
     struct plan_report report;
     bool inherit_signals;    /* ranks keep the mask and the ignored set that we were given */

@@ -55,6 +55,8 @@ static int wait_ms(const struct loop *loop)
 
     if (relay < deadline)
         deadline = relay;
+    if (loop_limits_deadline(loop) < deadline)
+        deadline = loop_limits_deadline(loop);
     if (deadline == INT64_MAX)
         return -1;
     left = deadline - loop_now(loop);
@@ -92,6 +94,7 @@ static void wait_once(struct loop *loop)
         loop->relay.cause_seen = false;
         loop_step(loop, FSM_CAUSE_SEEN, -1, now);
     }
+    loop_check_limits(loop, now);
     while (fsm_deadline(&loop->fsm) <= now)
         loop_step(loop, FSM_DEADLINE, -1, now);
     end_if_empty(loop, now);
@@ -197,6 +200,7 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
     loop->inherited_signals = signals;
     loop->stop_signal = SIGTERM;
     loop->signals.fd = -1;
+    loop->ready_files.fd = -1;
     loop->epoll_fd = -1;
     loop->prepared.port_fd = loop->prepared.null_fd = -1;
     loop->publish.deliver.log_fd = loop->publish.deliver.summary_dir = -1;
@@ -213,6 +217,8 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
         publish_init(&loop->publish, plan, &loop->outcome, err) < 0 ||
         prepare_all(plan, &loop->prepared, err) < 0)
         return -1;
+    loop_watch_ready(loop);
+    limits_init(&loop->limits, &plan->limits);
     loop->outcome.master_port = loop->prepared.port;
     fsm_init(&loop->fsm, &config, loop->fsm_ranks, plan->job.nproc);
     return 0;
@@ -230,6 +236,7 @@ void loop_release(struct loop *loop)
     free(loop->fsm_ranks);
     free(loop->ranks);
     free(loop->error_text);
+    cleanup_fd(&loop->ready_files.fd);
     cleanup_fd(&loop->signals.fd);
     cleanup_fd(&loop->epoll_fd);
 }

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "model/fsm.h"
+#include "model/limits.h"
 #include "model/outcome.h"
 #include "model/plan.h"
 #include "sys/descendants.h"
@@ -42,6 +43,8 @@ struct loop {
     struct relay relay;
     struct descendants descendants;
     struct fsm fsm;
+    struct limits limits;
+    struct source ready_files; /* inotify(7) of the ranks' folders; its handler finds the loop */
     struct fsm_rank *fsm_ranks;
     struct loop_rank *ranks;
     const struct sigset_inherited *inherited_signals;

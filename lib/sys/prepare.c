@@ -16,6 +16,8 @@
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define SCRIPT_HEAD  256
+#define ERROR_NAME   "error.json"
+#define READY_NAME   "ready"
 
 /* Fills paths with where program may be: itself, or every place of PATH in order. */
 static void find_paths(const char *program, const char *path_variable, struct strvec *paths)
@@ -69,6 +71,14 @@ static void find_script(const struct plan *plan, struct prepared_rank *rank)
     }
 }
 
+/* Writes dir/name to room; false if it does not fit. */
+static bool join(const char *dir, const char *name, char room[static PATH_MAX])
+{
+    int len = snprintf(room, PATH_MAX, "%s/%s", dir, name);
+
+    return len > 0 && len < PATH_MAX;
+}
+
 /*
  * Makes <run_dir>/attempt_0/<local_rank>/error.json (torchrun's layout) and keeps a descriptor of
  * our own: what the rank does to the name later cannot redirect what we read.
@@ -76,14 +86,15 @@ static void find_script(const struct plan *plan, struct prepared_rank *rank)
 static int make_error_file(const struct prepared *prepared, int local_rank,
                            struct prepared_rank *rank)
 {
-    char dir[PATH_MAX];
-    int len = snprintf(dir, sizeof(dir), "%s/attempt_0/%d", prepared->run_dir, local_rank);
+    char name[32];
 
-    if (len < 0 || (size_t)len >= sizeof(dir) || mkdir(dir, 0700) < 0)
+    snprintf(name, sizeof(name), "attempt_0/%d", local_rank);
+    if (!join(prepared->run_dir, name, rank->dir) ||
+        !join(rank->dir, READY_NAME, rank->ready_path) ||
+        !join(rank->dir, ERROR_NAME, rank->error_path) || mkdir(rank->dir, 0700) < 0) {
+        rank->dir[0] = rank->ready_path[0] = rank->error_path[0] = '\0';
         return -1;
-    len = snprintf(rank->error_path, sizeof(rank->error_path), "%s/error.json", dir);
-    if (len < 0 || (size_t)len >= sizeof(rank->error_path))
-        return -1;
+    }
     rank->error_fd = open(rank->error_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                           0600);
     return rank->error_fd < 0 ? -1 : 0;
@@ -205,7 +216,7 @@ static void prepare_rank(const struct plan *plan, struct prepared *prepared, int
     struct rankenv_late late = {.master_port = prepared->port,
                                 .attempt = 0,
                                 .error_file = rank->error_path[0] ? rank->error_path : NULL,
-                                .ready_file = NULL};
+                                .ready_file = rank->ready_path[0] ? rank->ready_path : NULL};
 
     rankenv_argv(plan, local_rank, &rank->argv);
     rankenv_build(plan, local_rank, &late, &rank->env);
@@ -256,7 +267,9 @@ static void remove_rank_dir(int dir_fd, int local_rank)
                                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
         if (rank_fd >= 0)
-            unlinkat(rank_fd, "error.json", 0);
+            unlinkat(rank_fd, ERROR_NAME, 0);
+        if (rank_fd >= 0)
+            unlinkat(rank_fd, READY_NAME, 0);
     }
     unlinkat(dir_fd, name, AT_REMOVEDIR);
 }

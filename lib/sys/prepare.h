@@ -31,8 +31,10 @@ struct prepared_rank {
     struct strvec script; /* argv for a shell that runs a script without "#!"; empty: none */
     char *listen_pid;     /* in env: where the child writes its own pid (sd_listen_fds(3)); NULL */
     struct prepared_bind bind;
-    int error_fd; /* our own view of its error file; -1: none */
-    char error_path[PATH_MAX];
+    int error_fd;              /* our own view of its error file; -1: none */
+    char dir[PATH_MAX];        /* its own, for these two; empty: none */
+    char error_path[PATH_MAX]; /* empty: none */
+    char ready_path[PATH_MAX]; /* RANKINIT_THIS_READY_FILE, which it may make; empty: none */
 };
 
 struct prepared {

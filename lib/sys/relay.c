@@ -234,7 +234,7 @@ int relay_open_rank(struct relay *relay, int local_rank, int ret_write_ends[2], 
 
     ret_write_ends[0] = ret_write_ends[1] = -1;
     rank->seen_kind = EVIDENCE_NONE;
-    rank->ended = rank->told = false;
+    rank->heard = rank->ended = rank->told = false;
     for (int i = 0; i < 2; i++) {
         if (!pair[i].ring || pair[i].console->gone)
             continue;
@@ -260,6 +260,15 @@ void relay_rank_ended(struct relay *relay, int local_rank, int64_t now_ns)
         if (!stream->shown)
             relay_show_unread(stream, now_ns);
     }
+}
+
+bool relay_is_blocked(const struct relay *relay)
+{
+    for (int i = 0; i < relay->count; i++) {
+        if (!relay->streams[i].ended && relay->streams[i].source.events == 0)
+            return true;
+    }
+    return false;
 }
 
 int64_t relay_deadline(const struct relay *relay)

@@ -233,8 +233,6 @@ TEST(refuses_what_is_not_built_yet)
 {
     refuses(V "ranks:\n- {local: 0, cpus: 0-3}",
             "spec.yaml:3:14: ranks[0].cpus: not built yet in this version");
-    refuses(V "limits: {timeout: 12h}",
-            "spec.yaml:2:19: limits.timeout: not built yet in this version");
     refuses(V "security: {drop: [ALL]}",
             "spec.yaml:2:18: security.drop: not built yet in this version");
     refuses(V "security: {seccomp: default}",

@@ -5,7 +5,7 @@
  *
  * The ladder (DESIGN 6), every rung with an absolute deadline:
  *
- *     STARTING -> RUNNING -> DRAINING -> KILLING -> SWEEPING -> DONE
+ *     STARTING -> RUNNING -> DRAINING -> KILLING -> SWEEPING -> DONE (-> RESTARTING -> RUNNING)
  *                 leaders    leaders     leaders    all others: SIGTERM,
  *                 work       told to     SIGKILLed  then SIGKILL (REAPING,
  *                            stop                   shown as SWEEPING)
@@ -27,8 +27,9 @@
 
 enum fsm_state {
     FSM_STARTING,
-    FSM_RUNNING, /* with a deadline: settling, an echo waits for the real failure */
-    FSM_DUMPING, /* leaders told to print their stacks, and to end */
+    FSM_RESTARTING, /* between two attempts: nothing runs */
+    FSM_RUNNING,    /* with a deadline: settling, an echo waits for the real failure */
+    FSM_DUMPING,    /* leaders told to print their stacks, and to end */
     FSM_DRAINING,
     FSM_KILLING,
     FSM_SWEEPING,
@@ -48,6 +49,8 @@ enum fsm_event_kind {
     FSM_STOP_AGAIN,   /* and asks again, more than a second later */
     FSM_TIMEOUT,      /* the time of the whole run is over */
     FSM_HUNG,         /* the ranks hang */
+    FSM_RESTART,      /* after the end: wait for the backoff, and start all ranks again */
+    FSM_GIVE_UP,      /* what has to be there before the start is not */
     FSM_EMPTY,        /* no descendant is left */
     FSM_DEADLINE,     /* the time of fsm_deadline has come */
     FSM__EVENTS
@@ -61,6 +64,7 @@ struct fsm_event {
 
 enum fsm_action_kind {
     FSM_SPAWN_ALL,
+    FSM_RENEW,         /* prepare the next attempt, then GO or GIVE_UP */
     FSM_STOP_LEADERS,  /* what stands for SIGTERM here to living leaders (or their groups) */
     FSM_ABORT_LEADERS, /* SIGABRT to them, with no core dump */
     FSM_TERM_LEADERS,  /* SIGTERM to living leaders (or their groups) */
@@ -88,7 +92,7 @@ struct fsm_actions {
 struct fsm_config {
     bool escalate; /* a stop request starts a drain */
     bool sweep;    /* what is left when all leaders have ended is ended too */
-    int64_t grace_ns, fail_grace_ns, orphan_grace_ns, settle_ns;
+    int64_t grace_ns, fail_grace_ns, orphan_grace_ns, settle_ns, backoff_ns;
 };
 
 /* Per rank; the caller owns the array. */

@@ -179,28 +179,29 @@ const struct option_row option_rows[OPT__COUNT] = {
         .pet = true, .arg = "LIST", .dflt = "SIGTERM,SIGINT,SIGHUP,SIGQUIT",
         .help = "further signals that stop the job; the default ones always do" },
     [OPT_MAX_RESTARTS] = {
-        .name = "max-restarts", .type = OPTION_INT, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .min = 0, .max = 1000000, .pet = true,
-        .spec_key = "restart.max", .dflt = "0",
-        .note = "let the cluster's engine restart the pods" },
+        .name = "max-restarts", .type = OPTION_INT, .group = GROUP_STOPPING,
+        .min = 0, .max = 1000000, .pet = true, .spec_key = "restart.max", .arg = "N", .dflt = "0",
+        .help = "start all ranks again after a failure, at most so often; on one node" },
     [OPT_RESTART_BACKOFF] = {
         .name = "restart-backoff", .spec_only = true, .type = OPTION_DURATION,
-        .status = OPTION_NOT_YET, .group = GROUP_STOPPING,
-        .spec_key = "restart.backoff", .dflt = "1s" },
+        .group = GROUP_STOPPING, .spec_key = "restart.backoff", .dflt = "1s",
+        .help = "pause before a restart" },
     [OPT_RESTART_WINDOW] = {
         .name = "restart-window", .spec_only = true, .type = OPTION_DURATION,
-        .status = OPTION_NOT_YET, .group = GROUP_STOPPING,
-        .spec_key = "restart.window", .dflt = "0s" },
+        .group = GROUP_STOPPING, .spec_key = "restart.window", .dflt = "0s",
+        .help = "restarts longer ago are forgotten; 0: none is" },
     [OPT_RESTART_MIN_UPTIME] = {
         .name = "restart-min-uptime", .spec_only = true, .type = OPTION_DURATION,
-        .status = OPTION_NOT_YET, .group = GROUP_STOPPING,
-        .spec_key = "restart.min_uptime", .dflt = "0s" },
+        .group = GROUP_STOPPING, .spec_key = "restart.min_uptime", .dflt = "0s",
+        .help = "a rank that fails sooner twice in a row is not restarted; 0: it is" },
     [OPT_RESTART_ONLY] = {
-        .name = "restart-only", .spec_only = true, .type = OPTION_TEXT,
-        .status = OPTION_NOT_YET, .group = GROUP_STOPPING, .spec_key = "restart.only" },
+        .name = "restart-only", .spec_only = true, .type = OPTION_CODES,
+        .group = GROUP_STOPPING, .spec_key = "restart.only",
+        .help = "restart only after these exit codes" },
     [OPT_RESTART_NEVER] = {
-        .name = "restart-never", .spec_only = true, .type = OPTION_TEXT,
-        .status = OPTION_NOT_YET, .group = GROUP_STOPPING, .spec_key = "restart.never" },
+        .name = "restart-never", .spec_only = true, .type = OPTION_CODES,
+        .group = GROUP_STOPPING, .spec_key = "restart.never",
+        .help = "never restart after these exit codes" },
     [OPT_TIMEOUT] = {
         .name = "timeout", .type = OPTION_DURATION, .group = GROUP_STOPPING,
         .spec_key = "limits.timeout", .arg = "DURATION",

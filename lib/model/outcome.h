@@ -108,6 +108,17 @@ struct outcome_unreaped {
 };
 
 #define OUTCOME_UNREAPED_MAX 16
+#define OUTCOME_ATTEMPTS_MAX 8 /* that are told: the first one and the last ones */
+
+/* An attempt that was followed by another. */
+struct outcome_attempt {
+    int number; /* from 0 */
+    const char *reason;
+    int exit_code;     /* before the exit policy */
+    int root;          /* local; -1: none */
+    int64_t ended_ns;  /* its last process was gone */
+    char message[240]; /* of its verdict; may be cut */
+};
 
 struct outcome {
     int count;                  /* ranks of this node */
@@ -132,6 +143,10 @@ struct outcome {
     int64_t memory_peak_bytes; /* of the cgroup; 0 if unknown */
     int64_t shm_free_bytes;    /* of /dev/shm when a rank had failed; -1 if unknown */
     char foreign_message[256]; /* what somebody else had put into the termination log */
+    int restarts;              /* until now */
+    int attempt_count;
+    struct outcome_attempt attempts[OUTCOME_ATTEMPTS_MAX];
+    char not_restarted[160];   /* why a failure was not followed by a restart; mostly empty */
     bool done;                 /* nothing runs any more; else the judgement is provisional */
     int64_t start_realtime_ns; /* CLOCK_REALTIME at our start */
     int64_t now_ns;            /* of the last note: "ended" of a final document */
@@ -154,6 +169,12 @@ struct verdict {
 
 /* Reserves and touches memory for the plan's ranks. ERR_SYSTEM if there is none. */
 int outcome_init(struct outcome *outcome, const struct plan *plan, struct err *err);
+
+/*
+ * The attempt that was judged so is over and another begins: what it was is kept in short, the
+ * ranks are as new, and what was counted goes on. Needs no memory.
+ */
+void outcome_renew(struct outcome *outcome, const struct verdict *verdict);
 
 /* Frees it. */
 void outcome_release(struct outcome *outcome);

@@ -83,7 +83,7 @@ static bool is_for_ranks(enum option_id id)
     if (id == OPT_INIT_ONLY || id == OPT_SPEC || id == OPT_ACCELERATE_CONFIG)
         return false;
     return group == GROUP_RANKS || group == GROUP_DEVICES || id == OPT_LOCAL_RANK_ARG ||
-           id == OPT_KEEP_ENV;
+           id == OPT_KEEP_ENV || id == OPT_MAX_RESTARTS;
 }
 
 static void note_settings(const struct settings *settings, struct plan *plan)
@@ -116,6 +116,7 @@ static void begin(struct plan *plan)
 {
     *plan = (struct plan){.job = {.nnodes = 1, .nproc = 1, .world_size = 1, .platform = "none"},
                           .devices = {.origin = "none", .per_rank = 1},
+                          .sysroot = "",
                           .script_index = -1};
 }
 

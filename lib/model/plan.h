@@ -24,6 +24,8 @@
 #define PLAN_SIGNALS   65 /* 1..64, indexed by number */
 #define PLAN_RANKS_MAX 4096
 
+#define RESTART_TIMES_MAX 256 /* restarts that restart.window can tell apart */
+
 enum plan_mode {
     PLAN_INIT,  /* one process, its environment untouched: a better tini */
     PLAN_FANOUT /* the ranks of this node */
@@ -57,6 +59,16 @@ struct plan_stop {
     int64_t settle_ns;
     unsigned char rewrite[PLAN_SIGNALS]; /* what to send instead of N; 0: drop */
     bool stops[PLAN_SIGNALS];            /* N starts a drain */
+};
+
+/* When ranks that failed are started again, on one node. */
+struct restart_config {
+    int max; /* 0: never */
+    int64_t backoff_ns;
+    int64_t window_ns;     /* older restarts are forgotten; 0: none is */
+    int64_t min_uptime_ns; /* a rank that fails sooner, twice in a row, ends it; 0: no such rule */
+    bool only_stated;
+    bool only[EXIT_CODES], never[EXIT_CODES]; /* by exit code, before it is mapped */
 };
 
 struct plan_output {
@@ -114,6 +126,8 @@ struct plan {
     bool log_dir_stated;       /* error_dir is the user's --log-dir: kept, and must be usable */
     struct plan_stop stop;
     struct limits_config limits;
+    struct restart_config restart;
+    const char *sysroot; /* where devices are looked at again; "" mostly */
     struct plan_output output;
     struct plan_report report;
     bool inherit_signals;    /* ranks keep the mask and the ignored set that we were given */

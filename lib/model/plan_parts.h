@@ -61,7 +61,10 @@ void plan_resolve_stop(const struct plan_inputs *inputs, struct plan *plan);
 /* plan->report alone: also what is refused is told somewhere. plan_output.c */
 void plan_resolve_report(const struct plan_inputs *inputs, struct plan *plan);
 
-/* plan->limits. ERR_SPEC: silence that nobody would hear. plan_limits.c */
+/*
+ * plan->limits and plan->restart. ERR_SPEC: silence that nobody would hear; restarts where not all
+ * ranks of the job are here. plan_limits.c
+ */
 int plan_resolve_limits(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 
 /* plan->output, plan->report and error_dir. plan_output.c */

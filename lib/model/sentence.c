@@ -262,12 +262,14 @@ static void add_stopped(const struct outcome *outcome, const struct plan *plan, 
         sentence_end(outcome, plan, 0, out);
     } else if (alive) {
         buf_addf(out, "; %d of %d ranks still run", alive, outcome->count);
-    } else {
+    } else if (last_end(outcome) > 0) {
         buf_adds(out, "; ");
         add_count(outcome, plan, out);
         buf_adds(out, " had ended ");
         sentence_seconds(last_end(outcome) - outcome->stop.at_ns, out);
         buf_adds(out, " later");
+    } else {
+        buf_adds(out, "; no rank was running");
     }
     if (outcome->killed_ns != OUTCOME_NEVER)
         buf_adds(out, "; SIGKILL was needed");
@@ -395,4 +397,7 @@ void sentence_verdict(const struct outcome *outcome, const struct plan *plan,
         add_silent_oom(outcome, plan, out);
     else
         buf_adds(out, "nothing runs any more, and no rank has failed by itself");
+    if (outcome->restarts > 0)
+        buf_addf(out, "; after %d %s", outcome->restarts,
+                 outcome->restarts == 1 ? "restart" : "restarts");
 }

@@ -38,6 +38,40 @@ void summary_put_stuck(struct summary_writer *writer, struct json *root)
     json_put(root, "stuck", list);
 }
 
+/* Restarts, and how each attempt before this one ended. */
+static void put_attempts(struct summary_writer *writer, struct json *job)
+{
+    const struct outcome *outcome = writer->summary->outcome;
+    int first_rank = writer->summary->plan->job.first_rank;
+    int shown = outcome->attempt_count;
+    struct json *list;
+
+    if (outcome->restarts == 0)
+        return;
+    json_put_int(job, "restarts", outcome->restarts);
+    if (shown > writer->limits->rows)
+        shown = writer->limits->rows;
+    summary_note_cut(writer, SHRINK_JOB, shown == outcome->restarts);
+    if (shown == 0)
+        return;
+    list = json_new_array();
+    for (int i = 0; i < shown; i++) {
+        const struct outcome_attempt *attempt = &outcome->attempts[i];
+        struct json *row = json_new_object();
+
+        json_put_int(row, "attempt", attempt->number);
+        json_put_text(row, "reason", attempt->reason);
+        json_put_int(row, "exit_code", attempt->exit_code);
+        if (attempt->root >= 0)
+            json_put_int(row, "rank", first_rank + attempt->root);
+        json_put_seconds(row, "seconds", attempt->ended_ns);
+        summary_note_cut(writer, SHRINK_JOB,
+                         field_text(row, "message", attempt->message, writer->limits->error));
+        json_add(list, row);
+    }
+    json_put(job, "attempts", list);
+}
+
 void summary_put_job(struct summary_writer *writer, struct json *root)
 {
     const struct plan *plan = writer->summary->plan;
@@ -57,6 +91,7 @@ void summary_put_job(struct summary_writer *writer, struct json *root)
                          limit > 0 && field_text(object, "master_addr", job->master_addr, limit));
     if (port > 0 && !init && limit > 0)
         json_put_int(object, "master_port", port);
+    put_attempts(writer, object);
     json_put(root, "job", object);
 }
 

@@ -233,6 +233,9 @@ static void spawn_all(struct loop *loop)
         }
     }
     limits_begin(&loop->limits, loop_now(loop));
+    /* What the next attempt needs too is kept, as long as there may be one. */
+    if (loop->plan->restart.max > 0)
+        return;
     inherit_close();
     /* Our own working directory must not pin a mount. */
     if (chdir("/") < 0)
@@ -243,6 +246,7 @@ void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns
 {
     switch (action->kind) {
     case FSM_SPAWN_ALL: spawn_all(loop); break;
+    case FSM_RENEW: loop_renew(loop, now_ns); break;
     case FSM_STOP_LEADERS: stop_leaders(loop, now_ns); break;
     case FSM_ABORT_LEADERS: abort_leaders(loop, now_ns); break;
     case FSM_TERM_LEADERS:

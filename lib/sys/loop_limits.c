@@ -45,8 +45,9 @@ void loop_watch_ready(struct loop *loop)
 
     if (!loop->prepared.run_dir[0])
         return;
-    source->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     source->ready = ready_files_changed;
+    if (source->fd < 0)
+        source->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     for (int i = 0; source->fd >= 0 && i < loop->prepared.count; i++) {
         const char *dir = loop->prepared.ranks[i].dir;
 

@@ -262,6 +262,13 @@ void relay_rank_ended(struct relay *relay, int local_rank, int64_t now_ns)
     }
 }
 
+void relay_renew(struct relay *relay, int attempt)
+{
+    for (int i = 0; i < relay->plan->job.nproc; i++)
+        relay_prefix_render(relay->plan, i, attempt, &relay->ranks[i].prefix);
+    relay->cause_seen = relay->fresh_heard = false;
+}
+
 bool relay_is_blocked(const struct relay *relay)
 {
     for (int i = 0; i < relay->count; i++) {

@@ -119,6 +119,9 @@ int relay_init(struct relay *relay, const struct plan *plan, struct outcome *out
  */
 int relay_open_rank(struct relay *relay, int local_rank, int ret_write_ends[2], struct err *err);
 
+/* Another attempt begins, after all streams of the last one: prefixes say so. */
+void relay_renew(struct relay *relay, int attempt);
+
 /*
  * The rank has been reaped: shows evidence all that its pipes hold, also where a stalled console
  * keeps it from being relayed now. What comes later is relayed, but is not the rank's word.

@@ -383,9 +383,6 @@ TEST(refuses_what_is_not_built_yet)
     REFUSED("--hydra: not built yet in this version", "--hydra");
     REFUSED("-r: not built yet in this version", "-r3");
     REFUSED("--tee: not built yet in this version", "--tee", "0:3,1:1");
-    REFUSED("--max-restarts: not built yet in this version; let the cluster's engine restart the "
-            "pods",
-            "--max-restarts=3");
 }
 
 TEST(no_unbuilt_option_can_be_stated)

@@ -147,6 +147,7 @@ static const char *sample_of(const struct option_row *row)
     case OPTION_WORD_OR_INT: return "7";
     case OPTION_REWRITE: return "HUP:0";
     case OPTION_CODE_MAP: return "3:0";
+    case OPTION_CODES: return "3";
     default: return row->dflt ? row->dflt : "x";
     }
 }
@@ -241,9 +242,6 @@ TEST(refuses_what_is_not_built_yet)
             "spec.yaml:2:20: rendezvous.wait: not built yet in this version");
     refuses(V "rendezvous: {master_port: from-job-id}",
             "spec.yaml:2:27: rendezvous.master_port: from-job-id: not built yet in this version");
-    refuses(V "restart: {max: 3}",
-            "spec.yaml:2:16: restart.max: not built yet in this version; let the cluster's engine "
-            "restart the pods");
 }
 
 TEST(refuses_bad_env_entries)

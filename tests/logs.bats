@@ -68,6 +68,14 @@ SAY='echo "out $RANK"; echo "err $RANK" >&2'
 }
 
 # bats test_tags=smoke
+@test "each attempt has files of its own" {
+    run -3 "$RANKINIT" --nproc-per-node 1 --max-restarts 1 --log-dir logs --tee 1 \
+        sh -c 'echo "try $TORCHELASTIC_RESTART_COUNT"; exit 3'
+    assert_eq "$(cat logs/*/attempt_0/0/stdout.log)" "try 0"
+    assert_eq "$(cat logs/*/attempt_1/0/stdout.log)" "try 1"
+}
+
+# bats test_tags=smoke
 @test "the spec and the twins say it too; bytes in a file are bytes of the rank" {
     head -c 300000 /dev/urandom >in
     printf 'apiVersion: rankinit/v1\noutput: {log_dir: "%s/logs", tee: "0:1"}\n' "$T" >spec.yaml

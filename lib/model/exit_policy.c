@@ -10,14 +10,14 @@
 #define STOP_RANK       1
 #define OOM_FAIL        1
 
-static void read_zero(const char *text, bool zero[EXIT_CODES])
+void exit_policy_codes(const char *text, bool ret[EXIT_CODES])
 {
     char item[ITEM_ROOM];
     long code;
 
     while (scan_item(&text, item, sizeof(item))) {
         if (scan_int(item, 0, EXIT_CODES - 1, &code))
-            zero[code] = true;
+            ret[code] = true;
     }
 }
 
@@ -40,7 +40,7 @@ static void read_map(const char *text, short map[EXIT_CODES])
 void exit_policy_resolve(const struct settings *settings, struct exit_policy *ret)
 {
     memset(ret, 0, sizeof(*ret));
-    read_zero(settings_text(settings, OPT_EXIT_ZERO), ret->zero);
+    exit_policy_codes(settings_text(settings, OPT_EXIT_ZERO), ret->zero);
     read_map(settings_text(settings, OPT_EXIT_MAP), ret->map);
     ret->kubeflow = settings_word(settings, OPT_EXIT_PRESET) == PRESET_KUBEFLOW;
     ret->stop_rank = settings_word(settings, OPT_STOP_EXIT) == STOP_RANK;

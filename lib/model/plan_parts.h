@@ -81,6 +81,12 @@ void plan_release_files(struct plan *plan);
 /* True if any rank's stream (0: stdout) does not simply go to the console. plan_files.c */
 bool plan_sinks_matter(const struct plan *plan, int stream);
 
+/*
+ * plan->limits and plan->restart. ERR_SPEC: silence that nobody would hear; restarts where not all
+ * ranks of the job are here. plan_limits.c
+ */
+int plan_resolve_limits(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
+
 /* plan->output, plan->report and error_dir. plan_output.c */
 int plan_resolve_output(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 

@@ -81,6 +81,7 @@ struct relay_rank {
     struct evidence *evidence;
     enum evidence_kind seen_kind; /* of the finding that last set cause_seen */
     int64_t seen_ns;
+    bool heard; /* it has written something */
     bool ended; /* reaped */
     bool told;  /* evidence_end has been called */
 };
@@ -104,7 +105,9 @@ struct relay {
     const struct relay_stream *borrower; /* who has the bulk now; NULL: nobody */
     int scratch[2];                      /* pipe for looking at unread bytes */
     int next;                            /* whose turn it is: fairness */
-    bool cause_seen; /* a living rank's evidence has changed; the loop resets it */
+    int64_t heard_ns;                    /* the last output of any rank */
+    bool fresh_heard; /* a rank has written its first output; the loop resets it */
+    bool cause_seen;  /* a living rank's evidence has changed; the loop resets it */
 };
 
 /*
@@ -127,11 +130,17 @@ void relay_use_files(struct relay *relay, struct logs *logs);
  */
 int relay_open_rank(struct relay *relay, int local_rank, int ret_write_ends[2], struct err *err);
 
+/* Another attempt begins, after all streams of the last one: prefixes say so. */
+void relay_renew(struct relay *relay, int attempt);
+
 /*
  * The rank has been reaped: shows evidence all that its pipes hold, also where a stalled console
  * keeps it from being relayed now. What comes later is relayed, but is not the rank's word.
  */
 void relay_rank_ended(struct relay *relay, int local_rank, int64_t now_ns);
+
+/* True if a rank waits for us to read, as our own reader does not: its silence is ours. */
+bool relay_is_blocked(const struct relay *relay);
 
 /* When relay_tick has something to do without input; INT64_MAX if never. */
 int64_t relay_deadline(const struct relay *relay);

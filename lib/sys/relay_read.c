@@ -116,6 +116,16 @@ void relay_give_back(struct relay_stream *stream)
     stream->relay->borrower = NULL;
 }
 
+static void note_heard(struct relay_stream *stream, int64_t now_ns)
+{
+    struct relay *relay = stream->relay;
+    struct relay_rank *rank = rank_of(stream);
+
+    relay->heard_ns = now_ns;
+    relay->fresh_heard |= !rank->heard;
+    rank->heard = true;
+}
+
 size_t relay_read(struct relay_stream *stream, int64_t now_ns)
 {
     ssize_t count;
@@ -129,6 +139,7 @@ size_t relay_read(struct relay_stream *stream, int64_t now_ns)
     while (count < 0 && errno == EINTR);
     if (count > 0) {
         stream->len += (size_t)count;
+        note_heard(stream, now_ns);
         note_input(stream, (size_t)count, now_ns);
         show(stream, fresh, (size_t)count, now_ns);
         relay_keep(stream, fresh, (size_t)count, now_ns);

@@ -385,9 +385,6 @@ TEST(refuses_what_is_not_built_yet)
     REFUSED("--status: not built yet in this version", "--status");
     REFUSED("--wait-master: not built yet in this version", "--wait-master", "0");
     REFUSED("--hydra: not built yet in this version", "--hydra");
-    REFUSED("--max-restarts: not built yet in this version; let the cluster's engine restart the "
-            "pods",
-            "--max-restarts=3");
 }
 
 TEST(no_unbuilt_option_can_be_stated)

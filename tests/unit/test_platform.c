@@ -118,12 +118,11 @@ TEST(what_says_nothing_is_noted)
     tap_ok(fixture_noticed(&r.f, "PET_NNODES is empty: taken as unset"));
     tap_ok(fixture_noticed(&r.f, "MASTER_PORT=tcp://10.0.0.1:80 is a link to a Kubernetes"));
     tap_ok(fixture_noticed(&r.f, "MASTER_ADDR is empty"));
-    tap_ok(
-        fixture_noticed(&r.f, "PET_MAX_RESTARTS=3 has no effect: not built yet in this version"));
+    tap_eq_int(settings_int(&r.f.settings, OPT_MAX_RESTARTS), 3);
     tap_ok(fixture_noticed(&r.f, "PET_WHAT has no effect"));
     tap_ok(fixture_noticed(&r.f, "RANK is set without WORLD_SIZE: not read"));
     tap_ok(settings_stated(&r.f.settings, OPT_REDIRECTS));
-    tap_eq_int(r.f.plan.notices.count, 6);
+    tap_eq_int(r.f.plan.notices.count, 5);
     reading_free(&r);
 }
 

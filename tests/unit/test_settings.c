@@ -183,9 +183,6 @@ TEST(what_is_not_built_is_refused_unless_it_holds_already)
     settings_init(&settings);
     refuse(&settings, OPT_NO_NEW_PRIVS, SOURCE_SPEC, "true", "here: not built yet in this version");
     offer(&settings, OPT_NO_NEW_PRIVS, SOURCE_SPEC, "spec", "false");
-    refuse(&settings, OPT_RESTART_BACKOFF, SOURCE_SPEC, "2s",
-           "here: not built yet in this version");
-    offer(&settings, OPT_RESTART_BACKOFF, SOURCE_SPEC, "spec", "1000ms");
     refuse(&settings, OPT_WAIT_MASTER, SOURCE_SPEC, "15m", "here: not built yet in this version");
     refuse(&settings, OPT_WAIT_CHECK, SOURCE_SPEC, "dns", "here: not built yet in this version");
     refuse(&settings, OPT_USER, SOURCE_FLAG, "1000",

@@ -166,6 +166,7 @@ static const char *sample_of(const struct option_row *row)
     case OPTION_WORD_OR_INT: return "7";
     case OPTION_REWRITE: return "HUP:0";
     case OPTION_CODE_MAP: return "3:0";
+    case OPTION_CODES: return "3";
     default: return row->dflt ? row->dflt : "x";
     }
 }
@@ -250,17 +251,12 @@ TEST(refuses_unknown_keys)
 
 TEST(refuses_what_is_not_built_yet)
 {
-    refuses(V "limits: {timeout: 12h}",
-            "spec.yaml:2:19: limits.timeout: not built yet in this version");
     refuses(V "security: {drop: [ALL]}",
             "spec.yaml:2:18: security.drop: not built yet in this version");
     refuses(V "security: {seccomp: default}",
             "spec.yaml:2:21: security.seccomp: not built yet in this version");
     refuses(V "rendezvous: {wait: 15m}",
             "spec.yaml:2:20: rendezvous.wait: not built yet in this version");
-    refuses(V "restart: {max: 3}",
-            "spec.yaml:2:16: restart.max: not built yet in this version; let the cluster's engine "
-            "restart the pods");
 }
 
 TEST(refuses_bad_env_entries)

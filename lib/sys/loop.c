@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -174,14 +173,6 @@ static int init_events(struct loop *loop, struct err *err)
     return 0;
 }
 
-static int64_t realtime(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_inherited *signals,
               struct err *err)
 {
@@ -207,7 +198,7 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
     if (outcome_init(&loop->outcome, plan, err) < 0 || init_events(loop, err) < 0 ||
         init_ranks(loop, err) < 0)
         return -1;
-    loop->outcome.start_realtime_ns = realtime();
+    loop->outcome.start_realtime_ns = source_realtime();
     loop->outcome.oom_known = loop->oom_kills >= 0;
     if (relay_init(&loop->relay, plan, &loop->outcome, loop->epoll_fd, err) < 0 ||
         publish_init(&loop->publish, plan, &loop->outcome, err) < 0 ||

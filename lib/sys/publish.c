@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "report/page.h"
 #include "report/summary.h"
 #include "sys/file.h"
+#include "sys/source.h"
 
 #define PAGE_MAX   16384
 #define READ_EXTRA (2u << 20) /* for error files that are large; not touched until there is one */
@@ -108,12 +108,10 @@ int publish_refusal(const struct plan *plan, const struct err *why)
     struct err unheard = ERR_INIT;
     struct verdict verdict;
     struct publish publish;
-    struct timespec now;
     size_t len;
 
     log_error("%s", why->message);
-    clock_gettime(CLOCK_REALTIME, &now);
-    outcome.start_realtime_ns = now.tv_sec * 1000000000LL + now.tv_nsec;
+    outcome.start_realtime_ns = source_realtime();
     outcome_judge(&outcome, plan, &verdict);
     if (publish_init(&publish, plan, &outcome, &unheard) == 0) {
         write_log(&publish, &verdict);

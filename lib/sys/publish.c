@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "model/sentence.h"
 #include "report/page.h"
 #include "report/summary.h"
 #include "sys/file.h"
@@ -75,6 +76,20 @@ static void say_page(const struct publish *publish, const struct verdict *verdic
     relay_last_line(relay, page.data, page.len, deadline_ns);
 }
 
+/* Init mode has no report: what could not be ended is said all the same. */
+static void say_left(const struct publish *publish)
+{
+    const struct outcome *outcome = publish->outcome;
+    char room[256];
+
+    for (int i = 0; i < outcome->unreaped_count; i++) {
+        struct buf text = BUF_OVER(room);
+
+        sentence_unreaped(&outcome->unreaped[i], publish->plan, &text);
+        log_notice("%.*s", (int)text.len, text.data);
+    }
+}
+
 void publish_final(struct publish *publish, struct relay *relay, int64_t deadline_ns,
                    struct verdict *ret)
 {
@@ -90,6 +105,8 @@ void publish_final(struct publish *publish, struct relay *relay, int64_t deadlin
         say_page(publish, ret, relay, deadline_ns);
     else if (ret->word == VERDICT_FAILED && !ret->from_rank)
         log_error("%s", ret->message);
+    if (publish->plan->mode == PLAN_INIT && !report->page)
+        say_left(publish);
     if (report->json_line && ret->word != VERDICT_SUCCEEDED) {
         size_t len = render(publish, ret, SUMMARY_LINE_MAX - 1);
 

@@ -35,6 +35,8 @@ void loop_step(struct loop *loop, enum fsm_event_kind kind, int rank, int64_t no
         log_debug("%s -> %s", fsm_state_name(before), fsm_state_name(loop->fsm.state));
     for (int i = 0; i < actions.count; i++)
         loop_act(loop, &actions.list[i], now_ns);
+    if (loop->fsm.state == FSM_DRAINING && before != FSM_DRAINING)
+        loop_continue_stopped(loop);
 }
 
 static void signals_ready(struct source *source, uint32_t events, int64_t now_ns)
@@ -64,9 +66,12 @@ static int wait_ms(const struct loop *loop)
 
 static void end_if_empty(struct loop *loop, int64_t now)
 {
-    if ((loop->fsm.state == FSM_SWEEPING || loop->fsm.state == FSM_REAPING) &&
-        descendants_none(&loop->descendants))
+    if (loop->fsm.state != FSM_SWEEPING && loop->fsm.state != FSM_REAPING)
+        return;
+    if (descendants_none(&loop->descendants))
         loop_step(loop, FSM_EMPTY, -1, now);
+    else if (loop->fsm.state == FSM_REAPING)
+        loop_kill_rest(loop); /* one that forks may have got away from the walk */
 }
 
 /*

@@ -40,6 +40,8 @@ void loop_continue_stopped(struct loop *loop)
         if (!alive(loop, i) || !(reap_stopped(pid) || loop->ranks[i].stopped))
             continue;
         loop->ranks[i].stopped = false;
+        if (loop->terminal)
+            terminal_give(pid);
         kill(-pid, SIGCONT); /* a terminal stops whole groups */
         kill(pid, SIGCONT);
     }

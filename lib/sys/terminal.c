@@ -37,6 +37,15 @@ bool terminal_stop(pid_t target, int signal)
     return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
 }
 
+void terminal_give(pid_t leader)
+{
+    CLEANUP_FD int fd = open_terminal();
+
+    /* In the background (`bg`) it is not ours to give. */
+    if (tcgetpgrp(fd) == getpgrp())
+        tcsetpgrp(fd, leader);
+}
+
 bool terminal_follow(pid_t leader, int signal)
 {
     CLEANUP_FD int fd = open_terminal();
@@ -56,9 +65,7 @@ bool terminal_follow(pid_t leader, int signal)
         if (!continued && (signal != SIGTSTP || getsid(0) == 0))
             return false;
     }
-    /* In the background (`bg`) the terminal is not ours to give. */
-    if (tcgetpgrp(fd) == getpgrp())
-        tcsetpgrp(fd, leader);
+    terminal_give(leader);
     kill(-leader, SIGCONT);
     return true;
 }

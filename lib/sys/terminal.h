@@ -30,6 +30,9 @@ bool terminal_stop(pid_t target, int signal);
  */
 bool terminal_follow(pid_t leader, int signal);
 
+/* The leader goes on: it gets the terminal if that is ours. */
+void terminal_give(pid_t leader);
+
 /* The leader has ended: takes the terminal back if its group still has it. */
 void terminal_take_back(pid_t leader);
 

@@ -260,7 +260,11 @@ static void judge_init(const struct outcome *outcome, const struct plan *plan, s
             judge_failed(outcome, ret);
         }
     } else if (outcome->done) {
-        judge_failed(outcome, ret);
+        /* It did not end, and we leave: SIGKILL did not reach it. */
+        if (outcome->stop.requested)
+            judge_stopped(outcome, plan, ret);
+        else
+            judge_failed(outcome, ret);
     }
 }
 

@@ -79,9 +79,10 @@ struct outcome_stop {
     bool requested;
     int signal;
     int64_t at_ns;
-    pid_t sender_pid; /* 0: outside our PID namespace (or the kernel) */
+    pid_t sender_pid; /* 0: outside our PID namespace, or the terminal */
     uid_t sender_uid;
     int sender_rank; /* local; -1: no rank of ours */
+    bool terminal;   /* a key of it, or its hang-up */
     bool again;      /* asked a second time */
 };
 

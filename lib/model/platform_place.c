@@ -379,13 +379,14 @@ int platform_find_place(struct platform *platform, int nproc, struct settings *s
                         struct err *err)
 {
     enum setting_source source = settings->rows[OPT_NNODES].source;
-    bool silent = platform_nested(platform->envp) || platform->torchrun ||
-                  settings_flag(settings, OPT_STANDALONE);
+    bool standalone = settings_flag(settings, OPT_STANDALONE);
+    bool silent = platform_nested(platform->envp) || platform->torchrun || standalone;
 
     if (source < SOURCE_TWIN && source != SOURCE_PLATFORM && !silent &&
         find_nodes(platform, nproc, settings, err) < 0)
         return -1;
-    if (settings_int(settings, OPT_NNODES) > 1)
+    /* Several nodes that stand alone are refused as such, whichever of them this is. */
+    if (settings_int(settings, OPT_NNODES) > 1 && !standalone)
         return find_node_rank(platform, nproc, settings, err);
     return 0;
 }

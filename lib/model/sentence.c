@@ -165,7 +165,7 @@ void sentence_stop(const struct outcome *outcome, const struct plan *plan, struc
     else if (stop->sender_pid > 0)
         buf_addf(out, "pid %d (uid %u)", (int)stop->sender_pid, (unsigned int)stop->sender_uid);
     else
-        buf_adds(out, "outside");
+        buf_adds(out, stop->terminal ? "the terminal" : "outside");
 }
 
 /* Where in the kernel it sits, if that could be read. */

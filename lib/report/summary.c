@@ -254,7 +254,7 @@ static void put_stop(struct summary_writer *writer, struct json *root)
             json_put_int(sender, "rank", writer->summary->plan->job.first_rank + stop->sender_rank);
         json_put(object, "sender", sender);
     } else {
-        json_put_text(object, "sender", "outside");
+        json_put_text(object, "sender", stop->terminal ? "terminal" : "outside");
     }
     json_put_seconds(object, "seconds", stop->at_ns);
     json_put_bool(object, "escalated", outcome->killed_ns != OUTCOME_NEVER);

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -36,6 +35,8 @@ void loop_step(struct loop *loop, enum fsm_event_kind kind, int rank, int64_t no
         log_debug("%s -> %s", fsm_state_name(before), fsm_state_name(loop->fsm.state));
     for (int i = 0; i < actions.count; i++)
         loop_act(loop, &actions.list[i], now_ns);
+    if (loop->fsm.state == FSM_DRAINING && before != FSM_DRAINING)
+        loop_continue_stopped(loop);
 }
 
 static void signals_ready(struct source *source, uint32_t events, int64_t now_ns)
@@ -67,9 +68,12 @@ static int wait_ms(const struct loop *loop)
 
 static void end_if_empty(struct loop *loop, int64_t now)
 {
-    if ((loop->fsm.state == FSM_SWEEPING || loop->fsm.state == FSM_REAPING) &&
-        descendants_none(&loop->descendants))
+    if (loop->fsm.state != FSM_SWEEPING && loop->fsm.state != FSM_REAPING)
+        return;
+    if (descendants_none(&loop->descendants))
         loop_step(loop, FSM_EMPTY, -1, now);
+    else if (loop->fsm.state == FSM_REAPING)
+        loop_kill_rest(loop); /* one that forks may have got away from the walk */
 }
 
 /*
@@ -187,14 +191,6 @@ static int init_events(struct loop *loop, struct err *err)
     return 0;
 }
 
-static int64_t realtime(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 /* The first attempt's files; where they are is said if the user has not. */
 static int init_files(struct loop *loop, struct err *err)
 {
@@ -236,7 +232,7 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
     if (outcome_init(&loop->outcome, plan, err) < 0 || init_events(loop, err) < 0 ||
         init_ranks(loop, err) < 0)
         return -1;
-    loop->outcome.start_realtime_ns = realtime();
+    loop->outcome.start_realtime_ns = source_realtime();
     loop->outcome.oom_known = loop->oom_kills >= 0;
     if (relay_init(&loop->relay, plan, &loop->outcome, loop->epoll_fd, err) < 0 ||
         publish_init(&loop->publish, plan, &loop->outcome, err) < 0 ||

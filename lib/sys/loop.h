@@ -34,6 +34,7 @@ struct loop_rank {
     struct source status; /* tells a failed start; end of file: the program runs */
     struct loop *loop;
     bool group_told; /* its orphaned group has been told to end */
+    bool stopped;    /* it was left stopped when we last saw it stop */
 };
 
 struct loop {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "sys/inherit.h"
 #include "sys/loop_parts.h"
+#include "sys/reap.h"
 #include "sys/spawn.h"
 #include "sys/terminal.h"
 
@@ -28,6 +29,21 @@ void loop_signal_leaders(struct loop *loop, int signal, bool groups)
         /* A leader that has moved to another group must hear it all the same. */
         if (!groups || getpgid(pid) != pid)
             kill(pid, signal);
+    }
+}
+
+void loop_continue_stopped(struct loop *loop)
+{
+    for (int i = 0; i < loop->outcome.count; i++) {
+        pid_t pid = loop->outcome.ranks[i].pid;
+
+        if (!alive(loop, i) || !(reap_stopped(pid) || loop->ranks[i].stopped))
+            continue;
+        loop->ranks[i].stopped = false;
+        if (loop->terminal)
+            terminal_give(pid);
+        kill(-pid, SIGCONT); /* a terminal stops whole groups */
+        kill(pid, SIGCONT);
     }
 }
 
@@ -168,6 +184,8 @@ static void signal_rest(void *context, const struct descendant *process)
         (visit->loop->ranks[rank].group_told || process->pid == process->group))
         return;
     kill(process->pid, visit->signal);
+    if (process->state == 'T')
+        kill(process->pid, SIGCONT);
 }
 
 static void signal_rest_all(struct loop *loop, int signal)
@@ -179,7 +197,14 @@ static void signal_rest_all(struct loop *loop, int signal)
     for (int i = 0; i < loop->outcome.count; i++) {
         if (signal == SIGKILL || !loop->ranks[i].group_told)
             signal_group_blindly(loop, i, signal);
+        loop->ranks[i].group_told = true;
     }
+    descendants_children(&loop->descendants, signal_rest, &visit);
+}
+
+void loop_kill_rest(struct loop *loop)
+{
+    signal_rest_all(loop, SIGKILL);
 }
 
 static void spawn_one(struct loop *loop, int local_rank, int64_t now)
@@ -190,6 +215,7 @@ static void spawn_one(struct loop *loop, int local_rank, int64_t now)
                                     .workdir = loop->plan->workdir,
                                     .stdio = {-1, -1, -1},
                                     .terminal = loop->terminal,
+                                    .no_terminal = loop->outcome.count > 1,
                                     .signals = loop->plan->inherit_signals ? loop->inherited_signals
                                                                            : NULL,
                                     .die_with_parent = !loop->plan->is_init};
@@ -264,7 +290,7 @@ void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns
         /* Named before the last wait, which a kill from outside may cut short. */
         loop_note_left(loop);
         end_leaders(loop, SIGKILL, false, now_ns);
-        signal_rest_all(loop, SIGKILL);
+        loop_kill_rest(loop);
         break;
     case FSM_PUBLISH:
         loop_read_error_files(loop);

@@ -20,6 +20,12 @@ void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns
 /* Sends signal to all living leaders, or their groups, in one burst (loop_actions.c). */
 void loop_signal_leaders(struct loop *loop, int signal, bool groups);
 
+/* SIGKILL to all descendants that can be found (loop_actions.c). */
+void loop_kill_rest(struct loop *loop);
+
+/* Lets leaders that are stopped go on, with their groups: else what they have been told would never reach them. */
+void loop_continue_stopped(struct loop *loop);
+
 /* The groups of living leaders have been told to end: they are not told again when those end. */
 void loop_note_groups_told(struct loop *loop);
 

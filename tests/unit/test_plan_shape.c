@@ -116,6 +116,9 @@ TEST(nodes_out_of_range_are_refused)
         fixture_code("", "--nnodes 1000000 --node-rank 0 --nproc-per-node 4096 x.py", message), 78);
     tap_has_str(message, "2^31");
     tap_eq_int(fixture_code("", "--nnodes 2 --standalone x.py", message), 78);
+    tap_eq_str(message, "--standalone is for one node, but --nnodes says 2: state one of them");
+    tap_eq_int(fixture_code("PET_NNODES=2 PET_NODE_RANK=1", "--standalone x.py", message), 78);
+    tap_eq_str(message, "--standalone is for one node, but PET_NNODES says 2: state one of them");
 }
 
 /* "ADDR:PORT" of a line, or "!CODE message". */

@@ -16,6 +16,7 @@
 #include "model/options.h"
 #include "model/plan.h"
 #include "report/plan_view.h"
+#include "sys/explain.h"
 #include "sys/file.h"
 #include "sys/inherit.h"
 #include "sys/inputs.h"
@@ -86,6 +87,19 @@ static int refuse(const struct inputs *inputs, const struct plan *plan, const st
     return publish_refusal(&refused, err);
 }
 
+/* --explain: nothing runs, so signals may end us as they end any program. */
+static int explain(const struct inputs *inputs)
+{
+    struct err err = ERR_INIT;
+
+    sigset_child_unblock(0);
+    if (explain_files(settings_text(&inputs->settings, OPT_EXPLAIN), inputs->plan.program, &err) ==
+        0)
+        return EXIT_SUCCESS;
+    log_error("%s", err.message);
+    return exitcode_of_kind(err.kind);
+}
+
 /* Everything that is decided, from everything that is said and seen; -1: *plan is to be run. */
 static int decide(const char *const *argv, const char *const *envp, struct plan *plan)
 {
@@ -97,6 +111,8 @@ static int decide(const char *const *argv, const char *const *envp, struct plan 
         return print_help();
     if (verb == OPTIONS_VERSION)
         return print_version();
+    if (verb == OPTIONS_EXPLAIN)
+        return explain(&inputs);
     if (verb < 0 || plan_resolve(&inputs.plan, plan, &err) < 0)
         return refuse(&inputs, plan, &err);
     strvec_push_all(&plan->notices, strvec_texts(&inputs.notices));

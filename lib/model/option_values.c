@@ -14,6 +14,8 @@
 #define SIGNAL_MAX 64
 #define ITEM_MAX   32 /* bytes of one item of a list, its NUL included */
 #define HOST_MAX   253
+#define RANK_MAX   4095
+#define STREAMS    3 /* 1: stdout, 2: stderr */
 
 typedef bool value_check(const struct option_row *row, const char *text);
 
@@ -242,6 +244,59 @@ static bool is_endpoint(const struct option_row *row, const char *text)
     return *rest == '\0' || (*rest == ':' && scan_int(rest + 1, 0, PORT_MAX, &port));
 }
 
+bool option_value_streams(const char *text,
+                          void (*add)(void *context, long local_rank, int streams), void *context)
+{
+    char item[ITEM_MAX];
+    long rank, streams;
+
+    if (scan_int(text, 0, STREAMS, &streams)) {
+        add(context, -1, (int)streams);
+        return true;
+    }
+    for (;; text++) {
+        size_t len = strcspn(text, ",");
+        char *colon;
+
+        if (len == 0 || len >= sizeof(item))
+            return false;
+        memcpy(item, text, len);
+        item[len] = '\0';
+        colon = strchr(item, ':');
+        if (!colon || !scan_int(colon + 1, 0, STREAMS, &streams))
+            return false;
+        *colon = '\0';
+        if (!scan_int(item, 0, RANK_MAX, &rank))
+            return false;
+        add(context, rank, (int)streams);
+        text += len;
+        if (*text == '\0')
+            return true;
+    }
+}
+
+static void no_streams(void *context, long local_rank, int streams)
+{
+    (void)context, (void)local_rank, (void)streams;
+}
+
+static bool is_streams(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return option_value_streams(text, no_streams, NULL);
+}
+
+static void no_rank(void *context, long number)
+{
+    (void)context, (void)number;
+}
+
+static bool is_ranks(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return scan_list(text, RANK_MAX, no_rank, NULL);
+}
+
 static bool is_text(const struct option_row *row, const char *text)
 {
     (void)row;
@@ -258,7 +313,8 @@ static value_check *const checks[] = {
     [OPTION_TEXT] = is_text,         [OPTION_WORD_OR_INT] = is_word_or_int,
     [OPTION_ENDPOINT] = is_endpoint, [OPTION_SIGNALS] = is_signals,
     [OPTION_CODE_MAP] = is_code_map, [OPTION_HOST] = is_host,
-    [OPTION_DECIMAL] = is_decimal,
+    [OPTION_DECIMAL] = is_decimal,   [OPTION_STREAMS] = is_streams,
+    [OPTION_RANKS] = is_ranks,
 };
 
 bool option_value_ok(const struct option_row *row, const char *text)
@@ -338,6 +394,9 @@ void option_value_wanted(const struct option_row *row, struct buf *out)
         [OPTION_ENDPOINT] = "HOST, HOST:PORT or [IPV6]:PORT",
         [OPTION_HOST] = "a host name or an address, without a port",
         [OPTION_TEXT] = "a text that is not empty",
+        [OPTION_STREAMS] =
+            "0 (none), 1 (stdout), 2 (stderr), 3 (both), or such by local rank, 0:3,1:1",
+        [OPTION_RANKS] = "local ranks such as 0,1 or 0-3,6",
         [OPTION_WORD_OR_INT] = NULL,
     };
     bool numbers = true;

@@ -145,6 +145,8 @@ enum option_type {
     OPTION_WORD_OR_INT, /* one of `words`, or min..max */
     OPTION_HOST,        /* a host name or an address */
     OPTION_ENDPOINT,    /* HOST, HOST:PORT or [IPV6]:PORT */
+    OPTION_STREAMS,     /* 0..3 for all ranks, or RANK:0..3, joined by commas */
+    OPTION_RANKS,       /* local ranks: 0,1 or 0-3,6 */
     OPTION_TEXT         /* anything but the empty text */
 };
 
@@ -195,7 +197,7 @@ extern const struct option_row option_rows[OPT__COUNT];
 struct settings;
 
 /* What the command line asks for. */
-enum options_verb { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
+enum options_verb { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_EXPLAIN };
 
 /*
  * Reads argv (argv[0] skipped) into settings as flags, up to the first word that is no option or

@@ -170,6 +170,7 @@ void plan_release(struct plan *plan)
     strvec_release(&plan->env);
     devices_release(&plan->devices);
     plan_release_places(plan);
+    plan_release_files(plan);
     strvec_release(&plan->notices);
     strvec_release(&plan->texts);
 }

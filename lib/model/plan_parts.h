@@ -5,6 +5,8 @@
 #ifndef RANKINIT_MODEL_PLAN_PARTS_H
 #define RANKINIT_MODEL_PLAN_PARTS_H
 
+#include <stdbool.h>
+
 #include "base/cpuset.h"
 #include "base/err.h"
 #include "base/strvec.h"
@@ -67,6 +69,17 @@ void plan_resolve_stop(const struct plan_inputs *inputs, struct plan *plan);
 
 /* plan->report alone: also what is refused is told somewhere. plan_output.c */
 void plan_resolve_report(const struct plan_inputs *inputs, struct plan *plan);
+
+/*
+ * --redirects, --tee and the filters: sinks, duplicates, and that the folder of the run is kept.
+ * Needs plan->error_dir. ERR_SPEC: output is to be redirected but there is no directory.
+ * plan_files.c
+ */
+int plan_resolve_files(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
+void plan_release_files(struct plan *plan);
+
+/* True if any rank's stream (0: stdout) does not simply go to the console. plan_files.c */
+bool plan_sinks_matter(const struct plan *plan, int stream);
 
 /* plan->output, plan->report and error_dir. plan_output.c */
 int plan_resolve_output(const struct plan_inputs *inputs, struct plan *plan, struct err *err);

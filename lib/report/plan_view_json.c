@@ -182,6 +182,38 @@ static void put_stop(const struct plan *plan, struct json *root)
     json_put(root, "stop", object);
 }
 
+static const char *streams_word(const bool streams[2])
+{
+    static const char *const words[] = {"none", "stdout", "stderr", "both"};
+
+    return words[streams[0] + 2 * streams[1]];
+}
+
+static void put_files(const struct plan *plan, struct json *object)
+{
+    static const char *const names[] = {"stdout_filters", "stderr_filters"};
+    const struct plan_output *output = &plan->output;
+    struct json *list = json_new_array();
+
+    for (int i = 0; output->sinks && i < plan->job.nproc; i++) {
+        const struct plan_sinks *sinks = &output->sinks[i];
+        struct json *rank = json_new_object();
+
+        json_put_int(rank, "local_rank", i);
+        json_put_text(rank, "file", streams_word(sinks->file));
+        json_put_text(rank, "console", streams_word(sinks->console));
+        json_add(list, rank);
+    }
+    if (output->sinks)
+        json_put(object, "files", list);
+    if (output->file_max_bytes > 0)
+        json_put_int(object, "file_max_bytes", (int64_t)output->file_max_bytes);
+    for (int stream = 0; stream < 2; stream++) {
+        if (output->duplicates[stream].count > 0)
+            json_put(object, names[stream], new_list(&output->duplicates[stream]));
+    }
+}
+
 static void put_output(const struct plan *plan, struct json *root)
 {
     const struct plan_output *output = &plan->output;
@@ -197,6 +229,7 @@ static void put_output(const struct plan *plan, struct json *root)
         json_put_int(object, "stdin_local_rank", output->stdin_local_rank);
     json_put_bool(object, "terminal", output->terminal);
     json_put_text(object, "error_dir", plan->error_dir);
+    put_files(plan, object);
     json_put(root, "output", object);
 }
 

@@ -236,9 +236,9 @@ static void add_ranks(const struct plan_view *view, struct buf *out)
 
 static void add_setting_row(const char *name, const char *value, const char *from, struct buf *out)
 {
-    size_t len = strlen(value);
+    size_t len = strlen(value), name_len = strlen(name);
 
-    columns_field(name, NAME_WIDTH, out);
+    columns_field(name, name_len > NAME_WIDTH ? name_len : NAME_WIDTH, out);
     buf_adds(out, "  ");
     columns_field(value, len > VALUE_WIDTH ? len : VALUE_WIDTH, out);
     buf_adds(out, "  ");

@@ -9,6 +9,7 @@
 #include "report/field.h"
 #include "report/groups.h"
 #include "report/hints.h"
+#include "report/lag_view.h"
 #include "report/shrink.h"
 
 #ifndef RANKINIT_VERSION
@@ -201,6 +202,20 @@ static void put_failures(struct writer *writer, struct json *root)
     json_put(root, "failures", list);
 }
 
+static void put_collective(struct writer *writer, struct json *root)
+{
+    const struct lag_view view = {writer->summary->plan, writer->summary->outcome,
+                                  writer->summary->verdict, writer->limits->ranks_text};
+    bool whole;
+    struct json *object = lag_view_make(&view, &whole);
+
+    if (object && !writer->limits->root)
+        whole = false;
+    else
+        json_put(root, "collective", object);
+    note_cut(writer, SHRINK_COLLECTIVE, whole);
+}
+
 static void put_ranks(struct writer *writer, struct json *root)
 {
     const struct outcome *outcome = writer->summary->outcome;
@@ -379,6 +394,7 @@ static struct json *build(struct writer *writer)
     put_verdict(writer, root);
     put_root_cause(writer, root);
     put_failures(writer, root);
+    put_collective(writer, root);
     put_counts(writer, root);
     put_hints(writer, root);
     put_job(writer, root);

@@ -64,6 +64,8 @@ int inputs_read(struct inputs *ret, const char *const *argv, const char *const *
     verb = options_parse(argv, &ret->settings, &ret->plan.program, err);
     if (verb == OPTIONS_RUN && settings_read_twins(&ret->settings, envp, &ret->notices, err) < 0)
         verb = -1;
+    if (verb == OPTIONS_RUN && settings_text(&ret->settings, OPT_EXPLAIN))
+        return OPTIONS_EXPLAIN;
     if (verb != OPTIONS_RUN) {
         facts_collect("", envp, false, &ret->facts); /* where to tell it */
         return verb;

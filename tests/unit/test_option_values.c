@@ -25,6 +25,16 @@ static void bad(enum option_id id, const char *text)
             check((id), texts[i]);                                    \
     } while (0)
 
+/* PyTorch's own examples of what its map parser takes and refuses, and ranks of two digits. */
+TEST(streams)
+{
+    EACH(good, OPT_TEE, "0", "1", "2", "3", "0:1", "0:1,1:1", "0:3,10:2", "1:0");
+    EACH(bad, OPT_TEE, "", "4", "-1", "11", "0:1,", "0:1,1", "1,0:1", "0:", ":1", "0:4", "0:1;1:1",
+         "0:1 1:1", "a:1", "4096:1", "01:1", "0:1,,1:1", "out");
+    EACH(good, OPT_LOCAL_RANKS_FILTER, "0", "0,1", "0-3,6", "4095");
+    EACH(bad, OPT_LOCAL_RANKS_FILTER, "", ",", "0,", "a", "4096", "3-1", "-1");
+}
+
 TEST(flags)
 {
     EACH(good, OPT_MODULE, "true", "false", "1", "0");

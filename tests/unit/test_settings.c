@@ -475,6 +475,8 @@ static const char *sample(enum option_id id)
     case OPTION_WORD_OR_INT: return "2";
     case OPTION_HOST: return "host";
     case OPTION_ENDPOINT: return "host:29500";
+    case OPTION_STREAMS: return "0:3,1:1";
+    case OPTION_RANKS: return "0,2-3";
     case OPTION_TEXT: return "text";
     }
     return "";

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "model/cpus.h"
 #include "model/plan.h"
 
@@ -233,7 +232,7 @@ static void find_domains(const struct cpus_request *request, enum scope scope,
 /* Gives every rank its piece of the domain that it shares. */
 static void divide(const struct cpus_request *request, enum piece piece, struct plan_place *places)
 {
-    CLEANUP_FREE struct cpuset *parts = calloc((size_t)request->nproc, sizeof(*parts));
+    struct cpuset *parts = calloc((size_t)request->nproc, sizeof(*parts));
     struct pieces pieces;
 
     for (int i = 0; parts && i < request->nproc; i++) {
@@ -252,6 +251,7 @@ static void divide(const struct cpus_request *request, enum piece piece, struct 
         if (!places[i].own)
             places[i].cpus = parts[i];
     }
+    free(parts);
 }
 
 void cpus_bind(const struct cpus_request *request, struct plan_place *places)

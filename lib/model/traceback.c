@@ -361,6 +361,18 @@ static void name_terminate(struct fatal *fatal)
         fatal->type.len--;
 }
 
+/* An error that is not taken. One more loss of a peer, or the same again, is no sign of work. */
+static void note_another(struct traceback *reader, struct span line)
+{
+    bool again = (reader->best.echo && reader->current.echo) ||
+                 finding_is_same(&reader->best, &reader->current);
+
+    if (!again)
+        note_ordinary(reader, line);
+    else if (!reader->sealed && !traceback_is_stale(reader))
+        reader->went_on = 0;
+}
+
 static void start_fatal(struct traceback *reader, struct span line, int64_t at_ns)
 {
     struct fatal fatal;
@@ -373,7 +385,7 @@ static void start_fatal(struct traceback *reader, struct span line, int64_t at_n
     name_terminate(&fatal);
     conclude(reader, fatal.type, fatal.message, fatal.weak);
     if (!reader->taken)
-        note_ordinary(reader, line);
+        note_another(reader, line);
     reader->state = span_has(line, instance_of) ? TERMINATE : IDLE;
 }
 

@@ -319,13 +319,31 @@ bool patterns_bracketed(struct span line, struct span *ret)
     return is_of_process(line) && starts_any(*ret, fatal_of_mpi, COUNT(fatal_of_mpi));
 }
 
+/* "terminate called after throwing an instance of 'c10::Error'" */
+static void name_thrown(struct fatal *fatal)
+{
+    static const char before[] = "throwing an instance of '";
+    const char *name = memmem(fatal->message.text, fatal->message.len, before, sizeof(before) - 1);
+    const char *end = fatal->message.text + fatal->message.len;
+
+    if (!name)
+        return;
+    name += sizeof(before) - 1;
+    fatal->thrown = true;
+    fatal->type = (struct span){name, (size_t)(end - name)};
+    if (fatal->type.len > 0 && end[-1] == '\'')
+        fatal->type.len--;
+}
+
 bool patterns_fatal(struct span line, struct fatal *ret)
 {
     *ret = (struct fatal){.weak = false, .type = {line.text, 0}, .message = line};
     if (line.text[0] == '[')
         return patterns_bracketed(line, &ret->message);
-    if (starts_any(line, fatal_starts, COUNT(fatal_starts)) || is_fatal_of_program(line))
+    if (starts_any(line, fatal_starts, COUNT(fatal_starts)) || is_fatal_of_program(line)) {
+        name_thrown(ret);
         return true;
+    }
     return is_bare_exception(line, ret);
 }
 

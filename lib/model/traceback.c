@@ -12,7 +12,6 @@
 
 static const char header[] = "Traceback (most recent call last):";
 static const char fault_header[] = "Fatal Python error: ";
-static const char instance_of[] = "throwing an instance of '";
 
 enum state {
     IDLE,
@@ -346,21 +345,6 @@ static bool take_after_terminate(struct traceback *reader, struct span line, int
     return true;
 }
 
-/* "terminate called after throwing an instance of 'c10::Error'": what() follows. */
-static void name_terminate(struct fatal *fatal)
-{
-    const char *name = memmem(fatal->message.text, fatal->message.len, instance_of,
-                              sizeof(instance_of) - 1);
-    const char *end = fatal->message.text + fatal->message.len;
-
-    if (!name)
-        return;
-    name += sizeof(instance_of) - 1;
-    fatal->type = (struct span){name, (size_t)(end - name)};
-    if (fatal->type.len > 0 && end[-1] == '\'')
-        fatal->type.len--;
-}
-
 /* An error that is not taken. One more loss of a peer, or the same again, is no sign of work. */
 static void note_another(struct traceback *reader, struct span line)
 {
@@ -382,11 +366,10 @@ static void start_fatal(struct traceback *reader, struct span line, int64_t at_n
         return;
     }
     begin(reader, EVIDENCE_FATAL_LINE, at_ns);
-    name_terminate(&fatal);
     conclude(reader, fatal.type, fatal.message, fatal.weak);
     if (!reader->taken)
         note_another(reader, line);
-    reader->state = span_has(line, instance_of) ? TERMINATE : IDLE;
+    reader->state = fatal.thrown ? TERMINATE : IDLE;
 }
 
 /* A dump after a fatal line ("what(): ...", then "Aborted") adds where it happened. */

@@ -30,6 +30,7 @@ struct loop_rank {
     struct source status; /* tells a failed start; end of file: the program runs */
     struct loop *loop;
     bool group_told; /* its orphaned group has been told to end */
+    bool dead;       /* when its leader was last to be told to end: found dead, though not reaped */
 };
 
 struct loop {

@@ -16,6 +16,9 @@
  */
 pid_t reap_peek(int *ret_status);
 
+/* True if this child has ended and was not reaped yet. */
+bool reap_is_dead(pid_t pid);
+
 /* True if this child has stopped (SIGTSTP, SIGTTIN, SIGSTOP, ...) since the last look. */
 bool reap_stopped(pid_t pid);
 

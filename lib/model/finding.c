@@ -160,6 +160,19 @@ void finding_add_frame(struct finding *finding, struct span line)
     finding->frames = digest_number(finding->frames, number);
 }
 
+void finding_parse_function(struct span line, char *room, size_t size)
+{
+    static const char in[] = " in ";
+    const char *found = NULL, *at = line.text;
+    struct buf out;
+
+    buf_init(&out, room, size);
+    while ((at = memmem(at, line.len - (size_t)(at - line.text), in, sizeof(in) - 1)))
+        found = at += sizeof(in) - 1;
+    if (found)
+        finding_add_plain(&out, span_after(line, (size_t)(found - line.text)));
+}
+
 void finding_copy_error(struct finding *finding, const struct finding *other)
 {
     memcpy(finding->type, other->type, sizeof(finding->type));

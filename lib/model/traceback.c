@@ -220,8 +220,13 @@ static void take_fault_frame(struct traceback *reader, struct span line)
     if (reader->user_frame || !finding_parse_frame(line, &path, &number))
         return;
     user = patterns_is_user_file(path);
-    if (user || reader->current.line == 0)
+    if (reader->current.line == 0)
+        finding_parse_function(line, reader->stood.function, sizeof(reader->stood.function));
+    if (user || reader->current.line == 0) {
         finding_set_file(&reader->current, path, number);
+        memcpy(reader->stood.file, reader->current.file, sizeof(reader->stood.file));
+        reader->stood.line = reader->current.line;
+    }
     reader->user_frame = user;
 }
 

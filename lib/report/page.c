@@ -134,6 +134,23 @@ static void add_stop(struct page *page)
     columns_paragraph("  ", text.data, text.len, page->out);
 }
 
+/* What came before: the first attempts' causes, each in a line. */
+static void add_attempts(struct page *page)
+{
+    const struct outcome *outcome = page->outcome;
+    char room[TEXT_MAX];
+    struct buf text = BUF_OVER(room);
+
+    for (int i = 0; i < outcome->attempt_count; i++) {
+        const struct outcome_attempt *attempt = &outcome->attempts[i];
+
+        buf_reset(&text);
+        buf_addf(&text, "attempt %d: ", attempt->number);
+        buf_adds(&text, attempt->message);
+        columns_paragraph("  ", text.data, text.len, page->out);
+    }
+}
+
 static void add_unreaped(struct page *page)
 {
     const struct outcome *outcome = page->outcome;
@@ -182,6 +199,7 @@ void page_render(const struct plan *plan, const struct outcome *outcome,
         add_stop(&page);
         bars_render(plan, outcome, verdict, out);
     }
+    add_attempts(&page);
     add_unreaped(&page);
     add_hints(&page);
 }

@@ -198,7 +198,7 @@ san: | $(AFTER_DEPS) ## unit and smoke tests with address and undefined-behaviou
 
 soak: all payload ## the long versions of tests that repeat things: ten times as often
 	@SOAK=10 BATS_TEST_TIMEOUT=1800 BATS_FILE_LIMIT=3600 VARIANT=$(VARIANT) BUILD=$(BUILD) \
-	  tests/run tests/inits.bats
+	  tests/run tests/inits.bats tests/races.bats
 
 bench: all ## start-up cost beside other inits, medians and ratios
 	@tests/bench/run $(BIN)

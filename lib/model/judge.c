@@ -21,14 +21,30 @@ static bool precedes(const struct outcome_candidate *a, const struct outcome_can
     return a->kind > b->kind;
 }
 
+/* When the first rank failed by itself and for a reason of its own; INT64_MAX: none has. */
+static int64_t first_own_end(const struct outcome *outcome)
+{
+    struct outcome_candidate candidate;
+    int64_t first_ns = INT64_MAX;
+
+    for (int i = 0; i < outcome->count; i++) {
+        if (outcome_candidate(&outcome->ranks[i], &candidate) && !candidate.lives &&
+            !candidate.echo && candidate.at_ns < first_ns)
+            first_ns = candidate.at_ns;
+    }
+    return first_ns;
+}
+
 /* The local rank that failed first, and why; -1 if none did. */
 static int find_root(const struct outcome *outcome, struct outcome_candidate *ret)
 {
+    int64_t first_end_ns = first_own_end(outcome);
     struct outcome_candidate candidate;
     int root = -1;
 
     for (int i = 0; i < outcome->count; i++) {
         if (outcome_candidate(&outcome->ranks[i], &candidate) &&
+            (first_end_ns == INT64_MAX || !outcome_was_handled(&candidate, first_end_ns)) &&
             (root < 0 || precedes(&candidate, ret))) {
             *ret = candidate;
             root = i;

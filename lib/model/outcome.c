@@ -208,6 +208,23 @@ static bool failed_by_itself(const struct outcome_rank *rank)
            (rank->ended_ns <= rank->signalled_ns && !outcome_rank_killed_by_us(rank));
 }
 
+/* True if the rank has worked on since, as far as lines and time tell. */
+static bool went_on(const struct outcome_rank *rank, bool by_itself, const struct finding *finding)
+{
+    return evidence_is_stale(rank->evidence) ||
+           (by_itself && rank->ended_ns - finding->at_ns > OUTCOME_HANDLED_NS);
+}
+
+/* An exception or a dump leads to an exit code or to an abort, not much later to another signal. */
+static bool may_have_ended_by(const struct outcome_rank *rank, const struct finding *finding)
+{
+    bool signaled = rank->state == RANK_ENDED && WIFSIGNALED(rank->wait_status) &&
+                    WTERMSIG(rank->wait_status) != SIGABRT;
+
+    return finding->kind == EVIDENCE_FAULTHANDLER ||
+           (finding->kind != EVIDENCE_FATAL_LINE && !signaled);
+}
+
 /* Words said by a rank that worked on are no reason; a traceback may still be what it ended with. */
 static const struct finding *said(const struct outcome_rank *rank, bool by_itself, int64_t *ret_ns)
 {
@@ -216,8 +233,8 @@ static const struct finding *said(const struct outcome_rank *rank, bool by_itsel
     if (!finding)
         return NULL;
     *ret_ns = finding->at_ns;
-    if (evidence_is_stale(rank->evidence)) {
-        if (finding->kind == EVIDENCE_FATAL_LINE)
+    if (went_on(rank, by_itself, finding)) {
+        if (!may_have_ended_by(rank, finding))
             return NULL;
         *ret_ns = rank->ended_ns;
     }
@@ -280,12 +297,19 @@ bool outcome_candidate(const struct outcome_rank *rank, struct outcome_candidate
     if (rank->state == RANK_ALIVE || outcome_rank_failed(rank))
         words = words_of(rank, by_itself, &at_ns);
     if (words && explains_end(rank, words)) {
-        *ret = (struct outcome_candidate){words, words->kind, words->echo, at_ns};
+        *ret = (struct outcome_candidate){words, words->kind, words->echo, !by_itself, at_ns};
         return true;
     }
     if (by_itself)
         ret->kind = WIFSIGNALED(rank->wait_status) ? EVIDENCE_SIGNAL : EVIDENCE_EXIT_CODE;
     return by_itself;
+}
+
+bool outcome_was_handled(const struct outcome_candidate *candidate, int64_t end_ns)
+{
+    /* What @record has written was not caught by anybody. */
+    return candidate->lives && candidate->kind != EVIDENCE_ERROR_FILE &&
+           end_ns - candidate->at_ns > OUTCOME_HANDLED_NS;
 }
 
 bool outcome_account(const struct outcome_rank *rank, struct outcome_candidate *ret)
@@ -297,7 +321,7 @@ bool outcome_account(const struct outcome_rank *rank, struct outcome_candidate *
     if (!outcome_rank_failed(rank) || !WIFEXITED(rank->wait_status) || !words || !words->echo ||
         evidence_is_stale(rank->evidence))
         return false;
-    *ret = (struct outcome_candidate){words, words->kind, true, words->at_ns};
+    *ret = (struct outcome_candidate){words, words->kind, true, true, words->at_ns};
     return true;
 }
 
@@ -352,6 +376,9 @@ enum rank_class outcome_class(const struct outcome *outcome, const struct verdic
     if (verdict->word == VERDICT_STOPPED && rank->signalled_ns != OUTCOME_NEVER)
         return CLASS_STOPPED_BY_US;
     if (!outcome_account(rank, &candidate))
+        return CLASS_STOPPED_BY_US;
+    if (local_rank != verdict->root && !candidate.echo &&
+        outcome_was_handled(&candidate, verdict->cause_ns))
         return CLASS_STOPPED_BY_US;
     if (candidate.echo)
         return was_silence(candidate.words) ? CLASS_VICTIM : CLASS_CONSEQUENCE;

@@ -18,6 +18,12 @@
 
 #define OUTCOME_NEVER INT64_MIN /* a time that has not come */
 
+/*
+ * A rank that has told a failure and lives on for longer than this has handled it, if then somebody
+ * fails by himself: of many ranks only one writes about its work, so silence is no sign of death.
+ */
+#define OUTCOME_HANDLED_NS 60000000000LL
+
 /* Where the start of a rank failed; the words are in outcome.c. */
 enum spawn_stage {
     STAGE_NONE,
@@ -207,6 +213,7 @@ struct outcome_candidate {
     const struct finding *words; /* the rank's own; NULL: it said nothing */
     enum evidence_kind kind;     /* EVIDENCE_NONE: it could not be started */
     bool echo;
+    bool lives;    /* it has not ended by itself: not at all, or because we told it to */
     int64_t at_ns; /* of the evidence; of the death if there is no better */
 };
 
@@ -215,6 +222,9 @@ struct outcome_candidate {
  * evidence dated before our first signal to it. *ret is filled then.
  */
 bool outcome_candidate(const struct outcome_rank *rank, struct outcome_candidate *ret);
+
+/* True if the rank had told this and lived with it until, at end_ns, another one failed by itself. */
+bool outcome_was_handled(const struct outcome_candidate *candidate, int64_t end_ns);
 
 /*
  * The same for documents: also true if a rank that we told to end came to say that it had lost its

@@ -280,6 +280,30 @@ static const char *behind_brackets(struct span line)
     return found;
 }
 
+/* "[F1130 21:56:03.592 x.cpp:340] " */
+static bool is_of_source(struct span line)
+{
+    const char *end = memchr(line.text, ']', line.len);
+    const char *name = end ? memmem(line.text, (size_t)(end - line.text), ".c", 2) : NULL;
+
+    return name && memchr(name, ':', (size_t)(end - name));
+}
+
+/* "[trainer-0:4242] " */
+static bool is_of_process(struct span line)
+{
+    const char *end = memchr(line.text, ']', line.len);
+    const char *colon = end ? memrchr(line.text, ':', (size_t)(end - line.text)) : NULL;
+
+    if (!colon || colon + 1 == end)
+        return false;
+    for (colon++; colon < end; colon++) {
+        if (*colon < '0' || *colon > '9')
+            return false;
+    }
+    return true;
+}
+
 bool patterns_bracketed(struct span line, struct span *ret)
 {
     const char *rest;
@@ -291,8 +315,24 @@ bool patterns_bracketed(struct span line, struct span *ret)
         return false;
     *ret = span_after(line, (size_t)(rest - line.text));
     if (is_glog(line))
-        return line.text[1] == 'F';
-    return starts_any(*ret, fatal_of_mpi, COUNT(fatal_of_mpi));
+        return line.text[1] == 'F' && is_of_source(line);
+    return is_of_process(line) && starts_any(*ret, fatal_of_mpi, COUNT(fatal_of_mpi));
+}
+
+/* "terminate called after throwing an instance of 'c10::Error'" */
+static void name_thrown(struct fatal *fatal)
+{
+    static const char before[] = "throwing an instance of '";
+    const char *name = memmem(fatal->message.text, fatal->message.len, before, sizeof(before) - 1);
+    const char *end = fatal->message.text + fatal->message.len;
+
+    if (!name)
+        return;
+    name += sizeof(before) - 1;
+    fatal->thrown = true;
+    fatal->type = (struct span){name, (size_t)(end - name)};
+    if (fatal->type.len > 0 && end[-1] == '\'')
+        fatal->type.len--;
 }
 
 bool patterns_fatal(struct span line, struct fatal *ret)
@@ -300,8 +340,10 @@ bool patterns_fatal(struct span line, struct fatal *ret)
     *ret = (struct fatal){.weak = false, .type = {line.text, 0}, .message = line};
     if (line.text[0] == '[')
         return patterns_bracketed(line, &ret->message);
-    if (starts_any(line, fatal_starts, COUNT(fatal_starts)) || is_fatal_of_program(line))
+    if (starts_any(line, fatal_starts, COUNT(fatal_starts)) || is_fatal_of_program(line)) {
+        name_thrown(ret);
         return true;
+    }
     return is_bare_exception(line, ret);
 }
 

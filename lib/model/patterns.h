@@ -24,6 +24,7 @@ struct fatal {
     bool weak;        /* may well be a log line: an error's name and a message, nothing more */
     struct span type; /* "RuntimeError"; empty if it names none */
     struct span message;
+    bool thrown; /* by C++: what() follows on the next line */
 };
 
 /* Which loss of a peer the text tells. */

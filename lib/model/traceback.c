@@ -12,7 +12,6 @@
 
 static const char header[] = "Traceback (most recent call last):";
 static const char fault_header[] = "Fatal Python error: ";
-static const char instance_of[] = "throwing an instance of '";
 
 enum state {
     IDLE,
@@ -351,19 +350,16 @@ static bool take_after_terminate(struct traceback *reader, struct span line, int
     return true;
 }
 
-/* "terminate called after throwing an instance of 'c10::Error'": what() follows. */
-static void name_terminate(struct fatal *fatal)
+/* An error that is not taken. One more loss of a peer, or the same again, is no sign of work. */
+static void note_another(struct traceback *reader, struct span line)
 {
-    const char *name = memmem(fatal->message.text, fatal->message.len, instance_of,
-                              sizeof(instance_of) - 1);
-    const char *end = fatal->message.text + fatal->message.len;
+    bool again = (reader->best.echo && reader->current.echo) ||
+                 finding_is_same(&reader->best, &reader->current);
 
-    if (!name)
-        return;
-    name += sizeof(instance_of) - 1;
-    fatal->type = (struct span){name, (size_t)(end - name)};
-    if (fatal->type.len > 0 && end[-1] == '\'')
-        fatal->type.len--;
+    if (!again)
+        note_ordinary(reader, line);
+    else if (!reader->sealed && !traceback_is_stale(reader))
+        reader->went_on = 0;
 }
 
 static void start_fatal(struct traceback *reader, struct span line, int64_t at_ns)
@@ -375,11 +371,10 @@ static void start_fatal(struct traceback *reader, struct span line, int64_t at_n
         return;
     }
     begin(reader, EVIDENCE_FATAL_LINE, at_ns);
-    name_terminate(&fatal);
     conclude(reader, fatal.type, fatal.message, fatal.weak);
     if (!reader->taken)
-        note_ordinary(reader, line);
-    reader->state = span_has(line, instance_of) ? TERMINATE : IDLE;
+        note_another(reader, line);
+    reader->state = fatal.thrown ? TERMINATE : IDLE;
 }
 
 /* A dump after a fatal line ("what(): ...", then "Aborted") adds where it happened. */

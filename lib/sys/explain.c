@@ -1,7 +1,6 @@
 #include "sys/explain.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,11 +27,11 @@ static int take_file(struct explain *explain, const char *name, struct err *err)
 
 int explain_files(const char *first, const char *const *more, struct err *err)
 {
+    char room[EXPLAIN_PAGE_MAX];
     CLEANUP(free_explain) struct explain *explain = explain_new();
-    CLEANUP_FREE char *room = malloc(EXPLAIN_PAGE_MAX);
     struct buf page;
 
-    if (!explain || !room)
+    if (!explain)
         return err_set(err, ERR_SYSTEM, "no memory to explain anything");
     if (take_file(explain, first, err) < 0)
         return -1;

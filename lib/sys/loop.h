@@ -35,6 +35,7 @@ struct loop_rank {
     struct loop *loop;
     bool group_told; /* its orphaned group has been told to end */
     bool stopped;    /* it was left stopped when we last saw it stop */
+    bool dead;       /* when its leader was last to be told to end: found dead, though not reaped */
 };
 
 struct loop {

@@ -55,12 +55,17 @@ void loop_note_groups_told(struct loop *loop)
     }
 }
 
-/* The leaders are told to end: from here on what they do is answer, not cause. */
+/*
+ * The leaders are told to end: from here on what they do is answer, not cause. Those that are dead
+ * already, and will be found so in this same wake-up, had nothing to answer.
+ */
 static void end_leaders(struct loop *loop, int signal, bool groups, int64_t now)
 {
+    for (int i = 0; i < loop->outcome.count; i++)
+        loop->ranks[i].dead = alive(loop, i) && reap_is_dead(loop->outcome.ranks[i].pid);
     loop_signal_leaders(loop, signal, groups);
     for (int i = 0; i < loop->outcome.count; i++) {
-        if (alive(loop, i))
+        if (alive(loop, i) && !loop->ranks[i].dead)
             outcome_note_signalled(&loop->outcome, i, signal, now);
     }
 }

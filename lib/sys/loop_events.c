@@ -245,6 +245,9 @@ static void leader_ended(struct loop *loop, int local_rank, int status, int64_t 
 
     if (loop->outcome.count == 1)
         terminal_take_back(rank->pid);
+    /* We signalled in this wake-up, and it lived then: its last words and its end are an answer. */
+    if (rank->signalled_ns == now)
+        now = loop_now(loop);
     relay_rank_ended(&loop->relay, local_rank, now);
     read_status(loop, local_rank, now);
     if (rank->state == RANK_START_FAILED)

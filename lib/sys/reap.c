@@ -20,6 +20,15 @@ pid_t reap_peek(int *ret_status)
     return info.si_pid;
 }
 
+bool reap_is_dead(pid_t pid)
+{
+    siginfo_t info;
+
+    memset(&info, 0, sizeof(info));
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+           info.si_pid == pid;
+}
+
 int reap_stopped(pid_t pid)
 {
     siginfo_t info;

@@ -16,6 +16,9 @@
  */
 pid_t reap_peek(int *ret_status);
 
+/* True if this child has ended and was not reaped yet. */
+bool reap_is_dead(pid_t pid);
+
 /* The signal (SIGTSTP, SIGTTIN, SIGSTOP, ...) by which this child has stopped since the last look; 0. */
 int reap_stopped(pid_t pid);
 

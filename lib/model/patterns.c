@@ -241,7 +241,7 @@ static bool is_fatal_of_program(struct span line)
 bool patterns_fatal(struct span line, struct fatal *ret)
 {
     *ret = (struct fatal){.weak = false, .type = {line.text, 0}, .message = line};
-    if (line.text[0] == '[')
+    if (span_starts(line, "["))
         return collective_is_timeout(line, &ret->message);
     if (starts_any(line, fatal_starts, COUNT(fatal_starts)) || is_fatal_of_program(line))
         return true;

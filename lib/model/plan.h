@@ -17,6 +17,7 @@
 #include "model/exit_policy.h"
 #include "model/facts.h"
 #include "model/platform.h"
+#include "model/security.h"
 #include "model/settings.h"
 #include "model/spec.h"
 
@@ -114,6 +115,7 @@ struct plan {
     struct plan_stop stop;
     struct plan_output output;
     struct plan_report report;
+    struct security security;
     bool inherit_signals;    /* ranks keep the mask and the ignored set that we were given */
     int parent_death_signal; /* of rankinit itself (-p); 0: none */
     struct exit_policy exit; /* what becomes of the exit code; also set when plan_resolve fails */

@@ -61,6 +61,12 @@ void plan_resolve_stop(const struct plan_inputs *inputs, struct plan *plan);
 /* plan->report alone: also what is refused is told somewhere. plan_output.c */
 void plan_resolve_report(const struct plan_inputs *inputs, struct plan *plan);
 
+/*
+ * plan->security: before the environment, which gets the user's names. ERR_SPEC: a user that we
+ * cannot become, capabilities that ranks would get back, lists without a filter. plan_security.c
+ */
+int plan_resolve_security(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
+
 /* plan->output, plan->report and error_dir. plan_output.c */
 int plan_resolve_output(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 

@@ -66,6 +66,7 @@ void plan_resolve_env(const struct plan_inputs *inputs, struct plan *plan)
         note_ours(&inputs->spec->env_set, plan);
         note_ours(&inputs->spec->env_unset, plan);
     }
+    security_set_names(&plan->security.user, &plan->env);
     rankenv_apply(&plan->env, &inputs->spec->env_unset, &inputs->spec->env_set);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/scan.h"
 #include "model/rankenv.h"
 #include "sys/rendezvous.h"
@@ -69,6 +70,12 @@ static void find_script(const struct plan *plan, struct prepared_rank *rank)
     }
 }
 
+/* Folders of ours are for us alone, unless ranks of another user have to pass through. */
+static mode_t dir_mode(const struct prepared *prepared)
+{
+    return prepared->confine.security->user.change ? 0711 : 0700;
+}
+
 /*
  * Makes <run_dir>/attempt_0/<local_rank>/error.json (torchrun's layout) and keeps a descriptor of
  * our own: what the rank does to the name later cannot redirect what we read.
@@ -76,21 +83,24 @@ static void find_script(const struct plan *plan, struct prepared_rank *rank)
 static int make_error_file(const struct prepared *prepared, int local_rank,
                            struct prepared_rank *rank)
 {
+    const struct security_user *user = &prepared->confine.security->user;
     char dir[PATH_MAX];
     int len = snprintf(dir, sizeof(dir), "%s/attempt_0/%d", prepared->run_dir, local_rank);
 
-    if (len < 0 || (size_t)len >= sizeof(dir) || mkdir(dir, 0700) < 0)
+    if (len < 0 || (size_t)len >= sizeof(dir) || mkdir(dir, dir_mode(prepared)) < 0)
         return -1;
     len = snprintf(rank->error_path, sizeof(rank->error_path), "%s/error.json", dir);
     if (len < 0 || (size_t)len >= sizeof(rank->error_path))
         return -1;
     rank->error_fd = open(rank->error_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                           0600);
+    if (rank->error_fd >= 0 && user->change && fchown(rank->error_fd, user->uid, user->gid) < 0)
+        log_debug("cannot give %s to user %u: %m", rank->error_path, user->uid);
     return rank->error_fd < 0 ? -1 : 0;
 }
 
 /* A new directory for this run below `base`; true if it is there. */
-static bool make_run_dir(const char *base, const char *id, char room[static PATH_MAX])
+static bool make_run_dir(const char *base, const char *id, mode_t mode, char room[static PATH_MAX])
 {
     char clean[64];
     char attempt[PATH_MAX];
@@ -106,7 +116,8 @@ static bool make_run_dir(const char *base, const char *id, char room[static PATH
         return false;
     }
     len = snprintf(attempt, sizeof(attempt), "%s/attempt_0", room);
-    return len > 0 && (size_t)len < sizeof(attempt) && mkdir(attempt, 0700) == 0;
+    return len > 0 && (size_t)len < sizeof(attempt) && mkdir(attempt, mode) == 0 &&
+           chmod(room, mode) == 0 && chmod(attempt, mode) == 0;
 }
 
 /* Where --log-dir points, made if missing, as an absolute path: ranks may live elsewhere. */
@@ -132,7 +143,8 @@ static int make_error_files(const struct plan *plan, struct prepared *prepared, 
         base = log_dir;
     }
     prepared->keep_run_dir = plan->log_dir_stated;
-    if (!make_run_dir(base, plan->log_dir_stated ? plan->job.id : "rankinit", prepared->run_dir)) {
+    if (!make_run_dir(base, plan->log_dir_stated ? plan->job.id : "rankinit", dir_mode(prepared),
+                      prepared->run_dir)) {
         if (plan->log_dir_stated)
             return err_set_errno(err, ERR_SPEC, errno, "--log-dir: cannot make a folder in %s",
                                  base);
@@ -238,7 +250,9 @@ int prepare_all(const struct plan *plan, struct prepared *ret, struct err *err)
     for (int i = 0; i < ret->count; i++)
         ret->ranks[i].error_fd = -1;
     ret->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (prepare_port(plan, ret, err) < 0 || make_error_files(plan, ret, err) < 0)
+    ret->confine.security = &plan->security;
+    if (seccomp_compile(&plan->security, &ret->confine.filter, err) < 0 ||
+        prepare_port(plan, ret, err) < 0 || make_error_files(plan, ret, err) < 0)
         return -1;
     for (int i = 0; i < ret->count; i++)
         prepare_rank(plan, ret, i);
@@ -292,6 +306,7 @@ void prepare_release(struct prepared *prepared)
         strvec_release(&rank->script);
     }
     free(prepared->ranks);
+    seccomp_release_filter(&prepared->confine.filter);
     cleanup_fd(&prepared->port_fd);
     cleanup_fd(&prepared->null_fd);
 }

@@ -9,5 +9,7 @@ int verb_env(int argc, char **argv);
 int verb_args(int argc, char **argv);
 int verb_state(int argc, char **argv);
 int verb_deny(int argc, char **argv);
+int verb_calls_denied(int argc, char **argv);
+int verb_calls_needed(int argc, char **argv);
 
 #endif

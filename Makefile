@@ -5,20 +5,22 @@ BASE   := err exitcode buf strvec scan digest cpuset signame json log secret
 MODEL  := option_rows option_names option_values options settings spec spec_keys spec_check \
           program platform platform_place vendor devices devices_find devices_read cpus cpus_bind \
           plan plan_program plan_ranks plan_shape plan_places plan_master plan_rdzv plan_output \
-          plan_files plan_stop plan_limits preflight rankenv span collective patterns finding \
-          traceback error_file evidence fsm limits stuck outcome judge restart ranks lag sentence \
-          exit_policy platform_rows platform_slurm platform_cloud platform_kube platform_check
+          plan_security plan_files plan_stop plan_limits preflight rlimit rankenv span collective \
+          patterns finding traceback error_file evidence fsm limits stuck outcome judge restart \
+          ranks lag sentence exit_policy platform_rows platform_slurm platform_cloud platform_kube \
+          platform_check
 REPORT := field groups lag_view bars shrink summary summary_facts page columns view plan_view \
           plan_view_json plan_view_text hints salvage saved pods explain explain_judge \
           explain_sentence explain_nodes explain_notes explain_page
-SYS    := source file numbered facts facts_devices facts_nvidia facts_topology facts_cgroup \
-          inherit sigset terminal logs prepare attempt device_check spawn reap descendants console \
-          relay relay_prefix relay_read relay_write relay_files rendezvous deliver publish loop \
-          loop_actions loop_events loop_limits loop_restart inputs explain
+SYS    := source file numbered users caps seccomp confine facts facts_devices facts_nvidia \
+          facts_topology facts_cgroup inherit sigset terminal logs prepare attempt device_check \
+          spawn reap descendants console relay relay_prefix relay_read relay_write relay_files \
+          rendezvous deliver publish loop loop_actions loop_events loop_limits loop_restart inputs \
+          explain
 CMD    := main
 
 # Third-party libraries, dependants first. Each has one home: see tests/check-layers.
-LIBS   := -lcyaml -lyaml -ljansson
+LIBS   := -lcyaml -lyaml -ljansson -lseccomp -lcap
 
 # ---- choices ------------------------------------------------------------------------------
 
@@ -72,7 +74,8 @@ IS_GCC = $(eval IS_GCC := $(if $(findstring clang,$(shell $(CC) --version 2>&1))
 
 HARDEN := -fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 SAN    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-SMALL  := -ffunction-sections -fdata-sections
+# Nothing here is unwound; a debugger has the tables of rankinit.full.
+SMALL  := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables
 # Static, yet position-independent: measured at one page fault and 50 KB, and PID 1 of a container,
 # often root, reads what its ranks write.
 # Linker warnings are fatal because glibc warns so of calls that need its shared libraries.
@@ -177,7 +180,7 @@ $(PAYLOAD): $(wildcard tests/payload/*.[ch]) $(B)/flags
 
 # ---- run ----------------------------------------------------------------------------------
 
-.PHONY: deps demo test test-unit test-smoke san soak bench fuzz-smoke check-layers
+.PHONY: deps demo test test-unit test-smoke san soak bench fuzz fuzz-smoke check-layers
 deps: ## install what the build and the tests need (silent when nothing is missing)
 	@tests/deps
 
@@ -207,6 +210,9 @@ fuzz-smoke: | $(AFTER_DEPS) ## run every fuzz target for a few seconds over its 
 	@tests/fuzz/run --need-clang
 	@$(MAKE) --no-print-directory VARIANT=fuzz CC=clang all
 	@tests/fuzz/run $(BUILD)/fuzz/fuzz
+
+fuzz: ## the same for six minutes each (FUZZ_SECONDS)
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-360} $(MAKE) --no-print-directory fuzz-smoke
 
 check-layers: $(OBJ_LIB) $(OBJ_CMD) ## prove layer directions, allowed symbols and size budgets
 	@CHECK_CC="$(CC) $(DIALECT) $(WARN) -Werror" tests/check-layers $(B)

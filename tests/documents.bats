@@ -22,7 +22,8 @@ load lib
     mkdir "$T/good" "$T/bad"
     # The example of the manual.
     awk '/^apiVersion: /{on=1} /^\.Ed/{on=0} on' "$ROOT/cmd/rankinit/rankinit.1" |
-        sed "s#/logs#$T#; s#/workspace#$T#; s#/dev/termination-log#$T/log#" >"$T/good/manual"
+        sed "s#/logs#$T#; s#/workspace#$T#; s#/dev/termination-log#$T/log#
+            s#1000:1000#$(id -u):$(id -g)#" >"$T/good/manual"
     [ "$(wc -l <"$T/good/manual")" -ge 15 ]
     echo '{"apiVersion": "rankinit/v1"}' >"$T/good/least"
     echo '{"apiVersion": "rankinit/v1", "env": [{"name": "A", "value": ""}, {"name": "B", "value": 2}]}' >"$T/good/env"

@@ -311,34 +311,47 @@ const struct option_row option_rows[OPT__COUNT] = {
 
     /* privileges */
     [OPT_USER] = {
-        .name = "user", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .group = GROUP_SECURITY,
-        .spec_key = "security.user", .note = "set the user of the container" },
+        .name = "user", .type = OPTION_TEXT, .group = GROUP_SECURITY, .arg = "USER[:GROUP]",
+        .spec_key = "security.user",
+        .help = "the ranks' user and group, by name or number (rankinit's own)" },
     [OPT_CAP_DROP] = {
-        .name = "cap-drop", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_SECURITY, .spec_key = "security.drop" },
+        .name = "cap-drop", .type = OPTION_NAMES, .group = GROUP_SECURITY, .arg = "LIST|ALL",
+        .spec_key = "security.drop",
+        .help = "capabilities that ranks must not have, such as NET_RAW,MKNOD; repeatable" },
     [OPT_CAP_KEEP] = {
-        .name = "cap-keep", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_SECURITY, .spec_key = "security.keep" },
+        .name = "cap-keep", .type = OPTION_NAMES, .group = GROUP_SECURITY, .arg = "LIST|ALL",
+        .spec_key = "security.keep",
+        .help = "capabilities that ranks keep, also as another user; repeatable" },
     [OPT_NO_NEW_PRIVS] = {
-        .name = "no-new-privs", .status = OPTION_NOT_YET, .group = GROUP_SECURITY,
-        .spec_key = "security.no_new_privs", .dflt = "false" },
+        .name = "no-new-privs", .group = GROUP_SECURITY, .spec_key = "security.no_new_privs",
+        .dflt = "false", .help = "ranks gain no privilege by running setuid programs" },
     [OPT_SECCOMP] = {
-        .name = "seccomp", .type = OPTION_WORD, .status = OPTION_NOT_YET,
-        .group = GROUP_SECURITY, .words = "off|default", .spec_key = "security.seccomp",
-        .dflt = "off" },
+        .name = "seccomp", .type = OPTION_WORD, .group = GROUP_SECURITY, .words = "off|default",
+        .arg = "off|default", .spec_key = "security.seccomp", .dflt = "off",
+        .help = "default: ranks cannot use the system calls that training never needs" },
     [OPT_SECCOMP_ALLOW] = {
-        .name = "seccomp-allow", .spec_only = true, .type = OPTION_TEXT,
-        .status = OPTION_NOT_YET, .group = GROUP_SECURITY, .spec_key = "security.allow" },
+        .name = "seccomp-allow", .spec_only = true, .type = OPTION_NAMES,
+        .group = GROUP_SECURITY, .spec_key = "security.allow",
+        .help = "system calls that the default filter leaves alone" },
     [OPT_SECCOMP_DENY] = {
-        .name = "seccomp-deny", .spec_only = true, .type = OPTION_TEXT,
-        .status = OPTION_NOT_YET, .group = GROUP_SECURITY, .spec_key = "security.deny" },
+        .name = "seccomp-deny", .spec_only = true, .type = OPTION_NAMES,
+        .group = GROUP_SECURITY, .spec_key = "security.deny",
+        .help = "further system calls that the filter denies" },
     [OPT_RLIMIT] = {
-        .name = "rlimit", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_SECURITY, .spec_key = "security.rlimits" },
+        .name = "rlimit", .type = OPTION_RLIMITS, .group = GROUP_SECURITY,
+        .arg = "NAME=SOFT[:HARD]", .spec_key = "security.rlimits",
+        .help = "a resource limit of the ranks, such as core=0 or memlock=unlimited; repeatable" },
     [OPT_OOM_SCORE_ADJ] = {
         .name = "oom-score-adj", .spec_only = true, .type = OPTION_INT,
-        .status = OPTION_NOT_YET, .group = GROUP_SECURITY, .min = -1000, .max = 1000,
-        .spec_key = "security.oom_score_adj" },
+        .group = GROUP_SECURITY, .min = -1000, .max = 1000,
+        .spec_key = "security.oom_score_adj",
+        .help = "oom_score_adj of the ranks" },
+    [OPT_UMASK] = {
+        .name = "umask", .spec_only = true, .type = OPTION_UMASK, .group = GROUP_SECURITY,
+        .spec_key = "security.umask", .help = "file mode creation mask of the ranks" },
+    [OPT_NICE] = {
+        .name = "nice", .spec_only = true, .type = OPTION_INT, .group = GROUP_SECURITY,
+        .min = -20, .max = 19, .spec_key = "security.nice", .help = "nice value of the ranks" },
     [OPT_INHERIT_SIGNALS] = {
         .name = "inherit-signals", .group = GROUP_STOPPING, .dflt = "false",
         .help = "ranks keep the signal mask and ignored signals given to us" },

@@ -1,5 +1,6 @@
 #include "model/option_values.h"
 
+#include <ctype.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -7,12 +8,13 @@
 
 #include "base/scan.h"
 #include "base/signame.h"
+#include "model/rlimit.h"
 
 #define NNODES_MAX 1000000
 #define NPROC_MAX  4096
 #define PORT_MAX   65535
 #define SIGNAL_MAX 64
-#define ITEM_MAX   32 /* bytes of one item of a list, its NUL included */
+#define ITEM_MAX   64 /* bytes of one item of a list, its NUL included */
 #define HOST_MAX   253
 #define RANK_MAX   4095
 #define STREAMS    3 /* 1: stdout, 2: stderr */
@@ -229,6 +231,42 @@ static bool is_host(const struct option_row *row, const char *text)
     return is_host_part(text, strlen(text));
 }
 
+static bool name_item(char *item)
+{
+    if (!isalpha((unsigned char)item[0]) && item[0] != '_')
+        return false;
+    while (isalnum((unsigned char)*item) || *item == '_')
+        item++;
+    return *item == '\0';
+}
+
+static bool is_names(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return all_items(text, name_item);
+}
+
+static bool rlimit_item(char *item)
+{
+    struct rlimit_value limit;
+
+    return rlimit_read(item, &limit);
+}
+
+static bool is_rlimits(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return all_items(text, rlimit_item);
+}
+
+static bool is_umask(const struct option_row *row, const char *text)
+{
+    size_t len = strspn(text, "01234567");
+
+    (void)row;
+    return len > 0 && text[len] == '\0' && (len <= 3 || (len == 4 && text[0] == '0'));
+}
+
 /* HOST, HOST:PORT, [IPV6]:PORT; an address with more than one colon needs the brackets. */
 static bool is_endpoint(const struct option_row *row, const char *text)
 {
@@ -314,7 +352,8 @@ static value_check *const checks[] = {
     [OPTION_ENDPOINT] = is_endpoint, [OPTION_SIGNALS] = is_signals,
     [OPTION_CODE_MAP] = is_code_map, [OPTION_HOST] = is_host,
     [OPTION_DECIMAL] = is_decimal,   [OPTION_STREAMS] = is_streams,
-    [OPTION_RANKS] = is_ranks,
+    [OPTION_RANKS] = is_ranks,       [OPTION_NAMES] = is_names,
+    [OPTION_RLIMITS] = is_rlimits,   [OPTION_UMASK] = is_umask,
 };
 
 bool option_value_ok(const struct option_row *row, const char *text)
@@ -391,6 +430,9 @@ void option_value_wanted(const struct option_row *row, struct buf *out)
         [OPTION_REWRITE] = "FROM:TO such as TERM:USR1 or INT:0, FROM not KILL, STOP or CHLD",
         [OPTION_CODES] = "an exit code from 0 to 255",
         [OPTION_CODE_MAP] = "FROM:TO such as 3:0 or 69:197, each from 0 to 255",
+        [OPTION_NAMES] = "a list of names such as NET_RAW,SYS_ADMIN",
+        [OPTION_RLIMITS] = "NAME=SOFT[:HARD] such as core=0, nofile=4096:8192 or memlock=unlimited",
+        [OPTION_UMASK] = "an octal mask such as 022",
         [OPTION_ENDPOINT] = "HOST, HOST:PORT or [IPV6]:PORT",
         [OPTION_HOST] = "a host name or an address, without a port",
         [OPTION_TEXT] = "a text that is not empty",

@@ -103,7 +103,9 @@ enum option_id {
     OPT_SECCOMP_ALLOW, /* spec only, as the next one */
     OPT_SECCOMP_DENY,
     OPT_RLIMIT,
-    OPT_OOM_SCORE_ADJ, /* spec only */
+    OPT_OOM_SCORE_ADJ, /* spec only, as the next two */
+    OPT_UMASK,
+    OPT_NICE,
     OPT_INHERIT_SIGNALS,
     /* tini's */
     OPT_SUBREAPER,
@@ -144,6 +146,9 @@ enum option_type {
     OPTION_WORD,        /* one of `words` */
     OPTION_WORD_OR_INT, /* one of `words`, or min..max */
     OPTION_HOST,        /* a host name or an address */
+    OPTION_NAMES,       /* letters, digits and _; repeatable, joined by commas */
+    OPTION_RLIMITS,     /* NAME=SOFT[:HARD] (model/rlimit.h); repeatable, joined by commas */
+    OPTION_UMASK,       /* octal, 0 to 777 */
     OPTION_ENDPOINT,    /* HOST, HOST:PORT or [IPV6]:PORT */
     OPTION_STREAMS,     /* 0..3 for all ranks, or RANK:0..3, joined by commas */
     OPTION_RANKS,       /* local ranks: 0,1 or 0-3,6 */

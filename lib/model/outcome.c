@@ -404,9 +404,22 @@ const char *outcome_class_word(enum rank_class class)
 const char *outcome_stage_word(enum spawn_stage stage)
 {
     static const char *const words[] = {
-        [STAGE_NONE] = "none",         [STAGE_FORK] = "fork",       [STAGE_GROUP] = "group",
-        [STAGE_TERMINAL] = "terminal", [STAGE_SIGNALS] = "signals", [STAGE_STDIO] = "stdio",
-        [STAGE_WORKDIR] = "workdir",   [STAGE_CPUS] = "cpus",       [STAGE_MEMORY] = "memory",
+        [STAGE_NONE] = "none",
+        [STAGE_FORK] = "fork",
+        [STAGE_GROUP] = "group",
+        [STAGE_TERMINAL] = "terminal",
+        [STAGE_SIGNALS] = "signals",
+        [STAGE_STDIO] = "stdio",
+        [STAGE_WORKDIR] = "workdir",
+        [STAGE_LIMIT] = "limit",
+        [STAGE_CPUS] = "cpus",
+        [STAGE_MEMORY] = "memory",
+        [STAGE_OOM_SCORE] = "oom_score",
+        [STAGE_NICE] = "nice",
+        [STAGE_USER] = "user",
+        [STAGE_CAPABILITIES] = "capabilities",
+        [STAGE_NO_NEW_PRIVS] = "no_new_privs",
+        [STAGE_SECCOMP] = "seccomp",
         [STAGE_EXEC] = "exec",
     };
 

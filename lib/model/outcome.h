@@ -33,8 +33,15 @@ enum spawn_stage {
     STAGE_SIGNALS,
     STAGE_STDIO,
     STAGE_WORKDIR,
-    STAGE_CPUS, /* these two only tell: the rank starts all the same */
+    STAGE_LIMIT, /* from here to STAGE_NICE they only tell: the rank starts all the same */
+    STAGE_CPUS,
     STAGE_MEMORY,
+    STAGE_OOM_SCORE,
+    STAGE_NICE,
+    STAGE_USER,
+    STAGE_CAPABILITIES,
+    STAGE_NO_NEW_PRIVS,
+    STAGE_SECCOMP,
     STAGE_EXEC
 };
 

@@ -338,7 +338,7 @@ static void name_thrown(struct fatal *fatal)
 bool patterns_fatal(struct span line, struct fatal *ret)
 {
     *ret = (struct fatal){.weak = false, .type = {line.text, 0}, .message = line};
-    if (line.text[0] == '[')
+    if (span_starts(line, "["))
         return patterns_bracketed(line, &ret->message);
     if (starts_any(line, fatal_starts, COUNT(fatal_starts)) || is_fatal_of_program(line)) {
         name_thrown(ret);

@@ -145,6 +145,8 @@ int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err 
     ret->mode = decide_mode(inputs, ret);
     ret->log_level = resolve_level(inputs->settings);
     copy_facts(inputs->facts, ret);
+    if (plan_resolve_security(inputs, ret, err) < 0)
+        return -1;
     plan_resolve_env(inputs, ret);
     if (ret->mode == PLAN_FANOUT && plan_resolve_shape(inputs, ret, err) < 0)
         return -1;

@@ -18,6 +18,7 @@
 #include "model/facts.h"
 #include "model/limits.h"
 #include "model/platform.h"
+#include "model/security.h"
 #include "model/settings.h"
 #include "model/spec.h"
 
@@ -144,6 +145,7 @@ struct plan {
     const char *sysroot; /* where devices are looked at again; "" mostly */
     struct plan_output output;
     struct plan_report report;
+    struct security security;
     bool inherit_signals;    /* ranks keep the mask and the ignored set that we were given */
     int parent_death_signal; /* of rankinit itself (-p); 0: none */
     struct exit_policy exit; /* what becomes of the exit code; also set when plan_resolve fails */

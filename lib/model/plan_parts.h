@@ -87,6 +87,12 @@ bool plan_sinks_matter(const struct plan *plan, int stream);
  */
 int plan_resolve_limits(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 
+/*
+ * plan->security: before the environment, which gets the user's names. ERR_SPEC: a user that we
+ * cannot become, capabilities that ranks would get back, lists without a filter. plan_security.c
+ */
+int plan_resolve_security(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
+
 /* plan->output, plan->report and error_dir. plan_output.c */
 int plan_resolve_output(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 

@@ -84,7 +84,14 @@ static bool meets_platform(enum setting_source here, enum setting_source there)
 
 static bool is_repeatable(const struct option_row *row)
 {
-    return row->type == OPTION_REWRITE || row->type == OPTION_CODES || row->type == OPTION_CODE_MAP;
+    switch (row->type) {
+    case OPTION_REWRITE:
+    case OPTION_CODES:
+    case OPTION_CODE_MAP:
+    case OPTION_NAMES:
+    case OPTION_RLIMITS: return true;
+    default: return false;
+    }
 }
 
 static void take(struct settings *settings, enum option_id id, const struct setting *offer)

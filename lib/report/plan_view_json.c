@@ -1,6 +1,7 @@
 /*
  * The plan as one JSON document, as plan.schema.json says.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -246,6 +247,42 @@ static void put_report(const struct plan *plan, struct json *root)
     json_put(root, "report", object);
 }
 
+static void put_set(struct json *object, const char *key, uint64_t set)
+{
+    char room[24];
+    struct buf text = BUF_OVER(room);
+
+    buf_addf(&text, "%016" PRIx64, set);
+    json_put_text(object, key, room);
+}
+
+/* As the ranks' /proc/PID/status will have it. */
+static void put_security(const struct plan *plan, struct json *root)
+{
+    const struct security *security = &plan->security;
+    struct json *object = json_new_object();
+
+    json_put_int(object, "uid", security->user.uid);
+    json_put_int(object, "gid", security->user.gid);
+    if (security->user.change) {
+        char room[FACTS_GROUPS_MAX * 12];
+        struct buf groups = BUF_OVER(room);
+
+        for (int i = 0; i < security->user.group_count; i++)
+            buf_addf(&groups, "%s%u", i > 0 ? "," : "", security->user.groups[i]);
+        json_put_text(object, "groups", room);
+    }
+    if (security->caps.change) {
+        put_set(object, "inheritable", security->caps.inheritable);
+        put_set(object, "permitted", security->caps.permitted);
+        put_set(object, "ambient", security->caps.ambient);
+        put_set(object, "bounding_drop", security->caps.bounding_drop);
+    }
+    json_put_bool(object, "no_new_privs", security->no_new_privs);
+    json_put_bool(object, "seccomp", security->seccomp);
+    json_put(root, "security", object);
+}
+
 static void put_notices(const struct plan *plan, struct json *root)
 {
     CLEANUP(strvec_release) struct strvec shown = STRVEC_INIT;
@@ -272,6 +309,7 @@ static struct json *build(const struct plan_view *view)
     put_stop(plan, root);
     put_output(plan, root);
     put_report(plan, root);
+    put_security(plan, root);
     put_notices(plan, root);
     return root;
 }

@@ -1,6 +1,7 @@
 /*
  * The plan for people.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,6 +90,28 @@ static void add_stop(const struct plan *plan, struct buf *out)
     add_fact(out, "stop", texts.items[texts.count - 1]);
 }
 
+/* Only what somebody has asked for. */
+static void add_security(const struct plan *plan, struct buf *out)
+{
+    const struct security *security = &plan->security;
+    CLEANUP(strvec_release) struct strvec texts = STRVEC_INIT;
+    const char *parts[] = {NULL, NULL, security->no_new_privs ? "no new privileges" : NULL,
+                           security->seccomp ? "system calls filtered" : NULL};
+    const char *words = NULL;
+
+    if (security->user.stated)
+        parts[0] = strvec_pushf(&texts, "user %u, group %u", security->user.uid,
+                                security->user.gid);
+    if (security->caps.change)
+        parts[1] = strvec_pushf(&texts, "capabilities %016" PRIx64, security->caps.permitted);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i])
+            words = words ? strvec_pushf(&texts, "%s, %s", words, parts[i]) : parts[i];
+    }
+    if (words)
+        add_fact(out, "security", words);
+}
+
 static void add_verdict(const struct plan *plan, struct buf *out)
 {
     const struct plan_report *report = &plan->report;
@@ -119,6 +142,7 @@ static void add_facts(const struct plan_view *view, struct buf *out)
     if (error_file)
         add_fact(out, "error files", error_file);
     add_stop(plan, out);
+    add_security(plan, out);
     add_verdict(plan, out);
 }
 

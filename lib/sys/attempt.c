@@ -31,8 +31,14 @@ static bool join(const char *dir, const char *name, char room[static PATH_MAX])
 
 /* ---- folders and files ---- */
 
+/* Folders of ours are for us alone, unless ranks of another user have to pass through. */
+static mode_t dir_mode(const struct plan *plan)
+{
+    return plan->security.user.change ? 0711 : 0700;
+}
+
 /* A new directory for this run below `base`; true if it is there. */
-static bool make_run_dir(const char *base, const char *id, char room[static PATH_MAX])
+static bool make_run_dir(const char *base, const char *id, mode_t mode, char room[static PATH_MAX])
 {
     char clean[64];
     size_t i;
@@ -42,7 +48,7 @@ static bool make_run_dir(const char *base, const char *id, char room[static PATH
         clean[i] = id[i] == '/' ? '_' : id[i];
     clean[i] = '\0';
     len = snprintf(room, PATH_MAX, "%s/%s_XXXXXX", base, clean);
-    if (len > 0 && len < PATH_MAX && mkdtemp(room))
+    if (len > 0 && len < PATH_MAX && mkdtemp(room) && chmod(room, mode) == 0)
         return true;
     room[0] = '\0';
     return false;
@@ -91,7 +97,8 @@ int attempt_make_run_dir(const struct plan *plan, struct prepared *prepared, str
         base = log_dir;
     }
     prepared->keep_run_dir = plan->keep_run_dir;
-    if (make_run_dir(base, plan->log_dir_stated ? plan->job.id : "rankinit", prepared->run_dir))
+    if (make_run_dir(base, plan->log_dir_stated ? plan->job.id : "rankinit", dir_mode(plan),
+                     prepared->run_dir))
         return 0;
     if (plan->keep_run_dir)
         return err_set_errno(err, ERR_SPEC, errno, "--log-dir: cannot make a folder in %s", base);
@@ -113,15 +120,28 @@ static void name_files(const struct prepared *prepared, int attempt, int local_r
 }
 
 /*
+ * A rank of another user writes its error file, and makes the file that says it is ready. The
+ * folder stays ours, for we clean it up without the privilege of doing so in those of others.
+ */
+static void give_files(const struct security_user *user, const struct prepared_rank *rank)
+{
+    if (!user->change || !rank->dir[0])
+        return;
+    if ((rank->error_fd >= 0 && fchown(rank->error_fd, user->uid, user->gid) < 0) ||
+        chown(rank->dir, (uid_t)-1, user->gid) < 0 || chmod(rank->dir, 0770) < 0)
+        log_debug("cannot give %s to user %u: %m", rank->dir, user->uid);
+}
+
+/*
  * Keeps a descriptor of our own of the error file: what the rank does to the name later cannot
  * redirect what we read.
  */
-static void make_files(const struct prepared *prepared, int attempt, int local_rank)
+static void make_files(const struct plan *plan, const struct prepared *prepared, int local_rank)
 {
     struct prepared_rank *rank = &prepared->ranks[local_rank];
     struct attempt_names names;
 
-    name_files(prepared, attempt, local_rank, rank->dir, &names);
+    name_files(prepared, prepared->attempt, local_rank, rank->dir, &names);
     if (rank->dir[0] && mkdir(rank->dir, 0700) < 0)
         rank->dir[0] = names.error_path[0] = names.ready_path[0] = '\0';
     if (names.error_path[0])
@@ -129,6 +149,7 @@ static void make_files(const struct prepared *prepared, int attempt, int local_r
                               0600);
     if (rank->error_fd < 0)
         names.error_path[0] = '\0';
+    give_files(&plan->security.user, rank);
     memcpy(rank->error_path, names.error_path, sizeof(rank->error_path));
     memcpy(rank->ready_path, names.ready_path, sizeof(rank->ready_path));
 }
@@ -213,10 +234,10 @@ int attempt_make(const struct plan *plan, struct prepared *prepared, int attempt
         return -1;
     prepared->attempt = attempt;
     snprintf(name, sizeof(name), "attempt_%d", attempt);
-    if (prepared->run_dir[0] && join(prepared->run_dir, name, dir))
-        mkdir(dir, 0700);
+    if (prepared->run_dir[0] && join(prepared->run_dir, name, dir) && mkdir(dir, 0700) == 0)
+        chmod(dir, dir_mode(plan)); /* whatever the umask */
     for (int i = 0; plan->mode == PLAN_FANOUT && i < prepared->count; i++)
-        make_files(prepared, attempt, i);
+        make_files(plan, prepared, i);
     return 0;
 }
 

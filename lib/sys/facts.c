@@ -118,6 +118,7 @@ static void collect_process(struct facts *facts)
 {
     facts->pid = getpid();
     facts->uid = getuid();
+    facts->gid = getgid();
     facts->is_init = facts->pid == 1;
     if (gethostname(facts->hostname, sizeof(facts->hostname) - 1) < 0)
         facts->hostname[0] = '\0';

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -99,6 +100,14 @@ ssize_t file_peek(int dir_fd, const char *path, bool nofollow, char *room, size_
         return -1;
     room[len] = '\0';
     return (ssize_t)len;
+}
+
+bool file_dir_is_foreign(int dir_fd, const char *path)
+{
+    struct stat status;
+
+    return fstatat(dir_fd, path, &status, 0) == 0 && status.st_uid != geteuid() &&
+           !(status.st_mode & S_IWOTH);
 }
 
 bool file_number(const char *path, int64_t *ret)

@@ -7,8 +7,11 @@
 #include "base/cleanup.h"
 #include "model/cpus.h"
 #include "model/options.h"
+#include "sys/caps.h"
 #include "sys/facts.h"
 #include "sys/file.h"
+#include "sys/seccomp.h"
+#include "sys/users.h"
 
 /* A tree that is not there would look like a machine without devices. */
 static int check_sysroot(const struct setting *sysroot, struct err *err)
@@ -48,6 +51,30 @@ static int read_spec(struct inputs *inputs, const char *sysroot, struct err *err
                      err);
 }
 
+/* Which numbers the names of users, capabilities and system calls stand for. */
+static int read_names(const char *sysroot, struct inputs *inputs, struct err *err)
+{
+    const struct setting *rows = inputs->settings.rows;
+    struct facts *facts = &inputs->facts;
+    const struct {
+        const struct setting *row;
+        uint64_t *set;
+    } lists[] = {{&rows[OPT_CAP_DROP], &facts->cap_drop}, {&rows[OPT_CAP_KEEP], &facts->cap_keep}};
+
+    caps_collect(sysroot, &facts->caps);
+    for (size_t i = 0; i < 2; i++) {
+        if (lists[i].row->text &&
+            caps_read(lists[i].row, facts->caps.last, lists[i].set, &inputs->notices, err) < 0)
+            return -1;
+    }
+    if (rows[OPT_USER].text &&
+        users_find(sysroot, rows[OPT_USER].origin, rows[OPT_USER].text, &facts->user, err) < 0)
+        return -1;
+    if (seccomp_check(rows[OPT_SECCOMP_ALLOW].origin, rows[OPT_SECCOMP_ALLOW].text, false, err) < 0)
+        return -1;
+    return seccomp_check(rows[OPT_SECCOMP_DENY].origin, rows[OPT_SECCOMP_DENY].text, true, err);
+}
+
 int inputs_read(struct inputs *ret, const char *const *argv, const char *const *envp,
                 struct err *err)
 {
@@ -74,7 +101,7 @@ int inputs_read(struct inputs *ret, const char *const *argv, const char *const *
     sysroot = sysroot ? sysroot : "";
     facts_collect(sysroot, envp, true, &ret->facts);
     if (check_sysroot(&ret->settings.rows[OPT_SYSROOT], err) < 0 ||
-        read_spec(ret, sysroot, err) < 0)
+        read_spec(ret, sysroot, err) < 0 || read_names(sysroot, ret, err) < 0)
         return -1;
     if (cpus_bind_wanted(&ret->settings, &ret->spec))
         facts_collect_topology(sysroot, ret->topology, &ret->facts);

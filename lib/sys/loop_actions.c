@@ -1,11 +1,17 @@
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "sys/caps.h"
+#include "sys/file.h"
 #include "sys/inherit.h"
 #include "sys/loop_parts.h"
 #include "sys/reap.h"
@@ -216,6 +222,7 @@ static void spawn_one(struct loop *loop, int local_rank, int64_t now)
 {
     const struct prepared_rank *program = &loop->prepared.ranks[local_rank];
     struct spawn_request request = {.program = program,
+                                    .confine = &loop->prepared.confine,
                                     .nofile = &loop->nofile,
                                     .workdir = loop->plan->workdir,
                                     .stdio = {-1, -1, -1},
@@ -250,6 +257,27 @@ static void spawn_one(struct loop *loop, int local_rank, int64_t now)
 }
 
 /*
+ * If nothing more is to be started: what is left to do is to signal, to read what is open, and to put
+ * the verdict into a directory that may be another user's.
+ */
+static void give_up_capabilities(const struct loop *loop)
+{
+    const struct prepared *prepared = &loop->prepared;
+    uint64_t keep = loop->plan->security.own_caps;
+    int summary = loop->publish.deliver.summary_dir;
+    char room[PATH_MAX + 4];
+    struct buf parent = BUF_OVER(room);
+
+    if (loop->plan->restart.max > 0)
+        return;
+    buf_addf(&parent, "%s/..", prepared->run_dir);
+    if ((summary >= 0 && file_dir_is_foreign(summary, ".")) ||
+        (prepared->run_dir[0] && !prepared->keep_run_dir && file_dir_is_foreign(AT_FDCWD, room)))
+        keep |= SECURITY_CAP(CAP_DAC_OVERRIDE);
+    caps_reduce(keep);
+}
+
+/*
  * All ranks, one after another, without waiting for any. When one cannot be started the others are
  * not started either: a drain has begun, and after that nothing is spawned.
  */
@@ -268,6 +296,7 @@ static void spawn_all(struct loop *loop)
     if (loop->plan->restart.max > 0)
         return;
     inherit_close();
+    give_up_capabilities(loop);
     /* Our own working directory must not pin a mount. */
     if (chdir("/") < 0)
         log_debug("cannot change to /: %s", strerror(errno));

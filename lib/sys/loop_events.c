@@ -142,12 +142,17 @@ void loop_read_signals(struct loop *loop, int64_t now_ns)
     }
 }
 
-static void note_unbound(const struct loop *loop, int local_rank,
+static void note_refused(const struct loop *loop, int local_rank,
                          const struct spawn_failure *failure)
 {
+    static const char *const words[] = {
+        [STAGE_LIMIT] = "setting a resource limit", [STAGE_CPUS] = "binding it to its CPUs",
+        [STAGE_MEMORY] = "preferring near memory",  [STAGE_OOM_SCORE] = "setting its oom_score_adj",
+        [STAGE_NICE] = "setting its nice value",
+    };
+
     log_notice("rank %d: %s refused (%s): it runs without", loop->plan->job.first_rank + local_rank,
-               failure->stage == STAGE_CPUS ? "binding it to its CPUs" : "preferring near memory",
-               strerror(failure->errnum));
+               words[failure->stage], strerror(failure->errnum));
 }
 
 /*
@@ -164,7 +169,7 @@ static void read_status(struct loop *loop, int local_rank, int64_t now)
         return;
     while ((len = read(rank->status.fd, &failure, sizeof(failure))) == (ssize_t)sizeof(failure) &&
            !spawn_stage_is_fatal((enum spawn_stage)failure.stage))
-        note_unbound(loop, local_rank, &failure);
+        note_refused(loop, local_rank, &failure);
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     source_watch(loop->epoll_fd, &rank->status, 0);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/scan.h"
 #include "model/rankenv.h"
 #include "sys/attempt.h"
@@ -147,7 +148,9 @@ int prepare_all(const struct plan *plan, struct prepared *ret, struct err *err)
     for (int i = 0; i < ret->count; i++)
         ret->ranks[i].error_fd = -1;
     ret->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (attempt_make_run_dir(plan, ret, err) < 0 || attempt_make(plan, ret, 0, err) < 0)
+    ret->confine.security = &plan->security;
+    if (seccomp_compile(&plan->security, &ret->confine.filter, err) < 0 ||
+        attempt_make_run_dir(plan, ret, err) < 0 || attempt_make(plan, ret, 0, err) < 0)
         return -1;
     for (int i = 0; i < ret->count; i++)
         prepare_rank(plan, ret, i);
@@ -180,6 +183,7 @@ void prepare_release(struct prepared *prepared)
         strvec_release(&rank->script);
     }
     free(prepared->ranks);
+    seccomp_release_filter(&prepared->confine.filter);
     cleanup_fd(&prepared->port_fd);
     cleanup_fd(&prepared->null_fd);
 }

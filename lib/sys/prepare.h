@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "model/plan.h"
+#include "sys/confine.h"
 
 #define PREPARE_PID_DIGITS 10
 
@@ -46,8 +47,9 @@ struct prepared_rank {
 struct prepared {
     int count;
     struct prepared_rank *ranks;
-    int port;               /* the rendezvous port of this run */
-    int port_fd;            /* holds it; -1 if a stated one is used */
+    int port;    /* the rendezvous port of this run */
+    int port_fd; /* holds it; -1 if a stated one is used */
+    struct confine confine;
     int null_fd;            /* /dev/null for ranks without stdin; -1 if there is none */
     char run_dir[PATH_MAX]; /* where the error files are; empty: none */
     bool keep_run_dir;      /* --log-dir: it is the user's */

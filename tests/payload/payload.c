@@ -380,6 +380,8 @@ static const struct verb verbs[] = {
     {"args", 0, verb_args, "ARG...              one a line"},
     {"state", 0, verb_state, "[FILE]             ids, signals, CPUs, capabilities, descriptors"},
     {"deny", 3, verb_deny, "CALL... -- PROGRAM   runs PROGRAM (a path), to which CALL is EPERM"},
+    {"calls-denied", 0, verb_calls_denied, "            what a filter should deny: call and errno"},
+    {"calls-needed", 0, verb_calls_needed, "            what it should not"},
     {"help", 0, verb_help, ""},
 };
 

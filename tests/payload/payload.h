@@ -19,5 +19,7 @@ int verb_state(int argc, char **argv);
 int verb_lines(int argc, char **argv);
 int verb_check_lines(int argc, char **argv);
 int verb_deny(int argc, char **argv);
+int verb_calls_denied(int argc, char **argv);
+int verb_calls_needed(int argc, char **argv);
 
 #endif

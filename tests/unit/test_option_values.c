@@ -63,6 +63,22 @@ TEST(decimals)
     EACH(bad, OPT_MONITOR_INTERVAL, "", ".", "1.2.3", "-1", "5s", "abc", "1e3", " 1");
 }
 
+TEST(names)
+{
+    EACH(good, OPT_CAP_DROP, "ALL", "NET_RAW", "cap_net_raw,CAP_MKNOD", "_sysctl");
+    EACH(bad, OPT_CAP_DROP, "", ",", "A,", ",A", "A,,B", "A B", "1", "A-B", "CAP:x",
+         "x123456789012345678901234567890123456789012345678901234567890123456789");
+}
+
+TEST(limits_and_masks)
+{
+    EACH(good, OPT_RLIMIT, "core=0", "nofile=1024:4096", "memlock=unlimited,stack=8Mi:unlimited");
+    EACH(bad, OPT_RLIMIT, "", "core", "core=", "core=x", "cores=0", "nofile=2:1",
+         "core=0:", "core=unlimited:0", "core=0:1:2", "core=-1", "RLIMIT_CORE=0");
+    EACH(good, OPT_UMASK, "0", "7", "22", "022", "0022", "777");
+    EACH(bad, OPT_UMASK, "", "8", "1000", "00022", "-1", "0x1", "u=rwx");
+}
+
 TEST(ranks)
 {
     EACH(good, OPT_NPROC_PER_NODE, "1", "8", "4096", "auto", "gpu", "cpu");

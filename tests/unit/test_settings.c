@@ -181,12 +181,12 @@ TEST(what_is_not_built_is_refused_unless_it_holds_already)
     struct settings settings;
 
     settings_init(&settings);
-    refuse(&settings, OPT_NO_NEW_PRIVS, SOURCE_SPEC, "true", "here: not built yet in this version");
-    offer(&settings, OPT_NO_NEW_PRIVS, SOURCE_SPEC, "spec", "false");
+    refuse(&settings, OPT_HYDRA, SOURCE_SPEC, "true", "here: not built yet in this version");
+    offer(&settings, OPT_HYDRA, SOURCE_SPEC, "spec", "false");
     refuse(&settings, OPT_WAIT_MASTER, SOURCE_SPEC, "15m", "here: not built yet in this version");
     refuse(&settings, OPT_WAIT_CHECK, SOURCE_SPEC, "dns", "here: not built yet in this version");
-    refuse(&settings, OPT_USER, SOURCE_FLAG, "1000",
-           "here: not built yet in this version; set the user of the container");
+    refuse(&settings, OPT_MAX_RESTARTS, SOURCE_FLAG, "3",
+           "here: not built yet in this version; let the cluster's engine restart the pods");
     refuse(&settings, OPT_RUN_PATH, SOURCE_PLATFORM, "1",
            "here: cannot work here: it runs the script inside a Python launcher; give FILE.py as "
            "PROGRAM");
@@ -408,8 +408,9 @@ TEST(a_bad_twin_is_refused)
     tap_eq_str(reading.err.message,
                "RANKINIT_GRACE: \"soon\" is not a duration such as 300ms, 25s, 5m or 1h30m");
     release(&reading);
-    READ(&reading, "RANKINIT_CAP_DROP=ALL");
-    tap_eq_str(reading.err.message, "RANKINIT_CAP_DROP: not built yet in this version");
+    READ(&reading, "RANKINIT_CAP_DROP=ALL,+");
+    tap_eq_str(reading.err.message,
+               "RANKINIT_CAP_DROP: \"ALL,+\" is not a list of names such as NET_RAW,SYS_ADMIN");
     release(&reading);
     READ(&reading, "RANKINIT_STATUS=text");
     tap_eq_str(reading.err.message, "RANKINIT_STATUS: not built yet in this version");
@@ -471,6 +472,9 @@ static const char *sample(enum option_id id)
     case OPTION_WORD: return strrchr(row->words, '|') + 1;
     case OPTION_WORD_OR_INT: return "2";
     case OPTION_HOST: return "host";
+    case OPTION_NAMES: return "ALL,cap_kill";
+    case OPTION_RLIMITS: return "core=0,nofile=1k:2k";
+    case OPTION_UMASK: return "027";
     case OPTION_ENDPOINT: return "host:29500";
     case OPTION_STREAMS: return "0:3,1:1";
     case OPTION_RANKS: return "0,2-3";

@@ -80,8 +80,8 @@ static const char whole[] =
     "restart:    {max: 0, backoff: 1s, window: 0s, min_uptime: 0s, only: [], never: []}\n"
     "summary:    {file: /logs/summary.json, termination_log: /dev/termination-log, max_bytes: 2048}\n"
     "exit:       {preset: none, map: [], oom: note}\n"
-    "security:   {no_new_privs: false, drop: [], keep: [], seccomp: off, allow: [], deny: [],"
-    " rlimits: []}\n"
+    "security:   {user: \"1000:1000\", no_new_privs: true, drop: [ALL], keep: [], seccomp: default,"
+    " allow: [], deny: [], rlimits: [\"core=0\"], oom_score_adj: 200, umask: 027, nice: 5}\n"
     "hydra:      {pin: false}\n";
 
 TEST(reads_the_whole_document)
@@ -105,7 +105,9 @@ TEST(reads_the_whole_document)
     tap_eq_str(settings_text(&reading.settings, OPT_REWRITE), "TERM:USR1,INT:0");
     tap_ok(!settings_stated(&reading.settings, OPT_NODE_RANK));
     tap_ok(!settings_stated(&reading.settings, OPT_MASTER_PORT));
-    tap_ok(!settings_stated(&reading.settings, OPT_CAP_DROP));
+    tap_eq_str(settings_text(&reading.settings, OPT_CAP_DROP), "ALL");
+    tap_ok(!settings_stated(&reading.settings, OPT_CAP_KEEP));
+    tap_eq_str(settings_text(&reading.settings, OPT_UMASK), "027");
     release(&reading);
 }
 
@@ -167,6 +169,9 @@ static const char *sample_of(const struct option_row *row)
     case OPTION_REWRITE: return "HUP:0";
     case OPTION_CODE_MAP: return "3:0";
     case OPTION_CODES: return "3";
+    case OPTION_NAMES: return "all";
+    case OPTION_RLIMITS: return "core=0";
+    case OPTION_UMASK: return "027";
     default: return row->dflt ? row->dflt : "x";
     }
 }
@@ -251,10 +256,6 @@ TEST(refuses_unknown_keys)
 
 TEST(refuses_what_is_not_built_yet)
 {
-    refuses(V "security: {drop: [ALL]}",
-            "spec.yaml:2:18: security.drop: not built yet in this version");
-    refuses(V "security: {seccomp: default}",
-            "spec.yaml:2:21: security.seccomp: not built yet in this version");
     refuses(V "rendezvous: {wait: 15m}",
             "spec.yaml:2:20: rendezvous.wait: not built yet in this version");
 }

@@ -13,7 +13,7 @@ REPORT := field groups bars shrink summary page columns view plan_view plan_view
           hints
 SYS    := source file numbered facts facts_devices facts_nvidia facts_topology facts_cgroup inherit \
           sigset terminal logs prepare spawn reap descendants console relay relay_prefix relay_read \
-          relay_write relay_files rendezvous deliver publish loop loop_actions loop_events inputs
+          relay_write relay_files relay_splice relay_end rendezvous deliver publish loop loop_actions loop_events inputs
 CMD    := main
 
 # Third-party libraries, dependants first. Each has one home: see tests/check-layers.

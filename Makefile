@@ -199,7 +199,7 @@ soak: all payload ## the long versions of tests that repeat things: ten times as
 	@SOAK=10 BATS_TEST_TIMEOUT=1800 BATS_FILE_LIMIT=3600 VARIANT=$(VARIANT) BUILD=$(BUILD) \
 	  tests/run tests/inits.bats
 
-bench: all ## start-up cost beside other inits, medians and ratios
+bench: all payload ## start-up cost and throughput beside others, medians and ratios
 	@tests/bench/run $(BIN)
 
 fuzz-smoke: | $(AFTER_DEPS) ## run every fuzz target for a few seconds over its seeds

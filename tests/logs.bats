@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2016 # the ranks expand it
+# shellcheck disable=SC2016,SC2030,SC2031 # the ranks expand it; run sets status
 # Ranks' output in files, by torchrun's options: which stream goes where, whole, and what happens when
 # a file cannot be written any more.
 
@@ -65,6 +65,14 @@ SAY='echo "out $RANK"; echo "err $RANK" >&2'
 ./job_7_X/attempt_0/1/error.json
 ./job_7_X/attempt_0/1/stdout.log"
     assert_eq "$(cat logs/deep/*/attempt_0/1/stdout.log)" "$(echo "$T"/logs/deep/*/attempt_0/1/error.json)"
+}
+
+# bats test_tags=smoke
+@test "each attempt has files of its own" {
+    run -3 "$RANKINIT" --nproc-per-node 1 --max-restarts 1 --log-dir logs --tee 1 \
+        sh -c 'echo "try $TORCHELASTIC_RESTART_COUNT"; exit 3'
+    assert_eq "$(cat logs/*/attempt_0/0/stdout.log)" "try 0"
+    assert_eq "$(cat logs/*/attempt_1/0/stdout.log)" "try 1"
 }
 
 # bats test_tags=smoke

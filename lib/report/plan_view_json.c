@@ -49,6 +49,8 @@ static void put_job(const struct plan *plan, struct json *root)
     struct json *object = json_new_object();
 
     json_put_text(object, "id", job->id);
+    if (job->task.one)
+        json_put_bool(object, "one_process", true);
     json_put_int(object, "nnodes", job->nnodes);
     json_put_int(object, "node_rank", job->node_rank);
     json_put_int(object, "nproc_per_node", job->nproc);
@@ -102,9 +104,11 @@ static struct json *new_rank(const struct plan_view *view, int local_rank)
     view_rank_make(view, local_rank, &rank);
     if (view->plan->mode == PLAN_FANOUT) {
         json_put_int(object, "rank", view->plan->job.first_rank + local_rank);
-        json_put_int(object, "local_rank", local_rank);
+        if (rank.local_rank >= 0)
+            json_put_int(object, "local_rank", rank.local_rank);
         json_put(object, "devices", new_list(&rank.devices));
     }
+    json_put_text(object, "cpus", rank.cpus);
     if (rank.threads && scan_int(rank.threads, 1, INT32_MAX, &threads))
         json_put_int(object, "threads", threads);
     json_put(object, "argv", new_list(&rank.argv));

@@ -243,7 +243,7 @@ int relay_open_rank(struct relay *relay, int local_rank, int ret_write_ends[2], 
 
     ret_write_ends[0] = ret_write_ends[1] = -1;
     rank->seen_kind = EVIDENCE_NONE;
-    rank->ended = rank->told = false;
+    rank->heard = rank->ended = rank->told = false;
     for (int i = 0; i < 2; i++) {
         relay_choose_console(&pair[i]);
         if (!pair[i].ring || pair[i].console->gone)
@@ -270,6 +270,22 @@ void relay_rank_ended(struct relay *relay, int local_rank, int64_t now_ns)
         if (!stream->shown)
             relay_show_unread(stream, now_ns);
     }
+}
+
+void relay_renew(struct relay *relay, int attempt)
+{
+    for (int i = 0; i < relay->plan->job.nproc; i++)
+        relay_prefix_render(relay->plan, i, attempt, &relay->ranks[i].prefix);
+    relay->cause_seen = relay->fresh_heard = false;
+}
+
+bool relay_is_blocked(const struct relay *relay)
+{
+    for (int i = 0; i < relay->count; i++) {
+        if (!relay->streams[i].ended && relay->streams[i].source.events == 0)
+            return true;
+    }
+    return false;
 }
 
 int64_t relay_deadline(const struct relay *relay)

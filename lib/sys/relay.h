@@ -86,6 +86,7 @@ struct relay_rank {
     struct evidence *evidence;
     enum evidence_kind seen_kind; /* of the finding that last set cause_seen */
     int64_t seen_ns;
+    bool heard; /* it has written something */
     bool ended; /* reaped */
     bool told;  /* evidence_end has been called */
 };
@@ -112,7 +113,9 @@ struct relay {
     int scratch[2];                      /* pipe for looking at unread bytes */
     int next;                            /* whose turn it is: fairness */
     uint64_t taken;                      /* bytes that have left for a console or a file */
-    bool cause_seen; /* a living rank's evidence has changed; the loop resets it */
+    int64_t heard_ns;                    /* the last output of any rank */
+    bool fresh_heard; /* a rank has written its first output; the loop resets it */
+    bool cause_seen;  /* a living rank's evidence has changed; the loop resets it */
 };
 
 /*
@@ -135,11 +138,17 @@ void relay_use_files(struct relay *relay, struct logs *logs);
  */
 int relay_open_rank(struct relay *relay, int local_rank, int ret_write_ends[2], struct err *err);
 
+/* Another attempt begins, after all streams of the last one: prefixes say so. */
+void relay_renew(struct relay *relay, int attempt);
+
 /*
  * The rank has been reaped: shows evidence all that its pipes hold, also where a stalled console
  * keeps it from being relayed now. What comes later is relayed, but is not the rank's word.
  */
 void relay_rank_ended(struct relay *relay, int local_rank, int64_t now_ns);
+
+/* True if a rank waits for us to read, as our own reader does not: its silence is ours. */
+bool relay_is_blocked(const struct relay *relay);
 
 /* When relay_tick has something to do without input; INT64_MAX if never. */
 int64_t relay_deadline(const struct relay *relay);
@@ -196,6 +205,9 @@ void relay_note_moved(struct relay_stream *stream, const char *bytes, size_t len
 
 /* The console can be written again (relay.c). */
 void relay_end_stall(struct relay *relay, struct console *console, int64_t now_ns);
+
+/* The rank has written something (relay_read.c). */
+void relay_note_heard(struct relay_stream *stream, int64_t now_ns);
 
 /* Bytes in the stream's pipe (relay_read.c). */
 size_t relay_unread(const struct relay_stream *stream);

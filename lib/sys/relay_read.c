@@ -116,6 +116,16 @@ void relay_give_back(struct relay_stream *stream)
     stream->relay->borrower = NULL;
 }
 
+void relay_note_heard(struct relay_stream *stream, int64_t now_ns)
+{
+    struct relay *relay = stream->relay;
+    struct relay_rank *rank = rank_of(stream);
+
+    relay->heard_ns = now_ns;
+    relay->fresh_heard |= !rank->heard;
+    rank->heard = true;
+}
+
 size_t relay_read(struct relay_stream *stream, int64_t now_ns)
 {
     ssize_t count;
@@ -130,6 +140,7 @@ size_t relay_read(struct relay_stream *stream, int64_t now_ns)
     if (count > 0) {
         stream->len += (size_t)count;
         relay_note_taken(stream, (size_t)count);
+        relay_note_heard(stream, now_ns);
         note_input(stream, (size_t)count, now_ns);
         relay_show(stream, fresh, (size_t)count, now_ns);
         relay_keep(stream, fresh, (size_t)count, now_ns);

@@ -26,6 +26,7 @@ static bool look(struct relay_stream *stream, int64_t now_ns)
     }
     if (have == 0)
         return false;
+    relay_note_heard(stream, now_ns);
     relay_show(stream, relay->bulk, have, now_ns);
     stream->judged += have;
     relay->looked = stream;

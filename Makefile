@@ -15,8 +15,8 @@ REPORT := field groups lag_view bars shrink summary summary_facts page columns v
 SYS    := source file numbered users caps seccomp confine facts facts_devices facts_nvidia \
           facts_topology facts_cgroup inherit sigset terminal logs prepare attempt device_check \
           spawn reap descendants console relay relay_prefix relay_read relay_write relay_files \
-          rendezvous deliver publish loop loop_actions loop_events loop_limits loop_restart inputs \
-          explain
+          relay_splice relay_end rendezvous deliver publish loop loop_actions loop_events \
+          loop_limits loop_restart inputs explain
 CMD    := main
 
 # Third-party libraries, dependants first. Each has one home: see tests/check-layers.
@@ -203,7 +203,7 @@ soak: all payload ## the long versions of tests that repeat things: ten times as
 	@SOAK=10 BATS_TEST_TIMEOUT=1800 BATS_FILE_LIMIT=3600 VARIANT=$(VARIANT) BUILD=$(BUILD) \
 	  tests/run tests/inits.bats tests/races.bats
 
-bench: all ## start-up cost beside other inits, medians and ratios
+bench: all payload ## start-up cost and throughput beside others, medians and ratios
 	@tests/bench/run $(BIN)
 
 fuzz-smoke: | $(AFTER_DEPS) ## run every fuzz target for a few seconds over its seeds

@@ -98,7 +98,7 @@ saved"
     mkfifo "$T/slow"
     exec {reader}<>"$T/slow"
     "${PID1[@]}" "$RANKINIT" --idle-timeout 2s --timeout 6s --nproc-per-node 1 --capture both \
-        --report never --summary "$T/s.json" "$PAYLOAD" write 1 4000 100 >"$T/slow" 2>&1 3>&- &
+        --report never --summary "$T/s.json" "$PAYLOAD" write 1 40000 100 >"$T/slow" 2>&1 3>&- &
     RUN_PID=$!
     STARTED+=("$RUN_PID")
     finish

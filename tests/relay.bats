@@ -96,3 +96,19 @@ EOF
     "$PAYLOAD" check-lines "$(seq -s , 0 31)" 1000 8 <"$T/out"
     "$PAYLOAD" check-lines "$(seq -s , 0 31)" 1000 8 <"$T/err"
 }
+
+@test "a daemon that goes on writing does not hold up our end either" {
+    run -0 timeout 20 bash -c '"$RANKINIT" --nproc-per-node 1 sh -c "yes & echo said" | { head -n 1; cat >/dev/null; }'
+    assert_has "$output" y
+}
+
+@test "a reader that is slow, but reads, gets all, also what is left at the end" {
+    cat >"$T/slow.py" <<'PY'
+import os, select
+while chunk := os.read(0, 50000):
+    select.select([], [], [], 0.2)
+    os.write(1, chunk)
+PY
+    "$RANKINIT" --nproc-per-node 1 "$PAYLOAD" lines 1 0 15000 2>/dev/null | /usr/bin/python3 "$T/slow.py" >"$T/out"
+    "$PAYLOAD" check-lines 0 15000 0 <"$T/out"
+}

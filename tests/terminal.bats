@@ -142,3 +142,35 @@ on_pty() { run "$ROOT/tests/pty" "$@"; }
         -- env 'PS1=out> ' bash --norc --noprofile -b -i
     assert_eq "$status" 0
 }
+
+@test "a progress bar of tqdm and lines of Python's logging, captured, look right on a terminal" {
+    cat >"$T/train.py" <<'PY'
+import logging, os, sys, tqdm
+rank = os.environ["RANK"]
+if rank == "0":
+    for step in tqdm.tqdm(range(20), mininterval=0, ncols=60):
+        pass
+else:
+    logging.basicConfig(level=logging.INFO)
+    for step in range(20):
+        logging.info("step %d of rank %s", step, rank)
+PY
+    on_pty -- "$RANKINIT" --nproc-per-node 2 --report never "$PYTHON" "$T/train.py"
+    assert_eq "$status" 0
+    # What a reader sees of a line: what was written last over each of its columns.
+    cat >"$T/rows.py" <<'PY'
+import sys
+for line in sys.stdin.buffer.read().decode().replace("\r\n", "\n").split("\n"):
+    row = ""
+    for part in line.split("\r"):
+        row = part + row[len(part):]
+    print(row.rstrip())
+PY
+    "$PYTHON" "$T/rows.py" <<<"$output" >"$T/rows"
+    assert_eq "$(grep -vcE '^$|^(\[rank 0\] +[0-9]+%|\[rank 0\]|[ 0-9]+%)|^\[rank 1\] INFO:root:step [0-9]+ of rank 1$' "$T/rows")" 0
+    assert_eq "$(grep -c '^\[rank 1\] INFO' "$T/rows")" 20
+    assert_eq "$(grep '^\[rank 1\]' "$T/rows" | sed 's/.*step \([0-9]*\).*/\1/' | tr '\n' ' ')" "$(seq -s ' ' 0 19) "
+    # The bar is redrawn in place by a terminal's rules, and ends whole.
+    assert_eq "$(grep -c '100%|.*| 20/20 \[' "$T/rows")" 1
+    assert_has "$output" $'\r'
+}

@@ -28,7 +28,8 @@ static bool is_header(struct span line)
 {
     size_t len = sizeof(header) - 1;
 
-    return line.len >= len && memcmp(line.text + line.len - len, header, len) == 0;
+    return line.len >= len && line.text[line.len - 1] == ':' &&
+           memcmp(line.text + line.len - len, header, len) == 0;
 }
 
 static bool is_digit(char c)

@@ -15,7 +15,14 @@
 #include "sys/sigset.h"
 
 #define EVENTS_AT_ONCE 64
-#define FLUSH_NS       1000000000LL /* how long the end waits for a reader that does not read */
+
+/*
+ * How long the end waits for readers of our output. Without us the ranks would have waited for them
+ * for ever; but who asks us to stop will not wait long.
+ */
+#define SECOND 1000000000LL
+static const struct relay_wait patient = {.patience_ns = 10 * SECOND, .deadline_ns = 30 * SECOND};
+static const struct relay_wait hurried = {.patience_ns = SECOND, .deadline_ns = SECOND};
 
 int64_t loop_now(const struct loop *loop)
 {
@@ -153,13 +160,16 @@ static void run_attempt(struct loop *loop)
 
 int loop_run(struct loop *loop)
 {
+    struct relay_wait wait;
     struct verdict verdict;
 
     loop_step(loop, FSM_GO, -1, loop_now(loop));
     do {
         run_attempt(loop);
     } while (loop_restart(loop, loop_now(loop)));
-    publish_final(&loop->publish, &loop->relay, loop_now(loop) + FLUSH_NS, &verdict);
+    wait = loop->fsm.stop_asked ? hurried : patient;
+    wait.deadline_ns += loop_now(loop);
+    publish_final(&loop->publish, &loop->relay, wait, &verdict);
     return verdict.exit_code;
 }
 

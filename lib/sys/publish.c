@@ -90,17 +90,19 @@ static void say_left(const struct publish *publish)
     }
 }
 
-void publish_final(struct publish *publish, struct relay *relay, int64_t deadline_ns,
+void publish_final(struct publish *publish, struct relay *relay, struct relay_wait wait,
                    struct verdict *ret)
 {
     const struct plan_report *report = &publish->plan->report;
+    int64_t deadline_ns;
 
     outcome_judge(publish->outcome, publish->plan, ret);
     write_log(publish, ret);
     if (report->summary)
         deliver_summary(&publish->deliver, publish->document,
                         render(publish, ret, SUMMARY_FULL_MAX));
-    relay_finish(relay, deadline_ns);
+    /* Who did not take what the ranks had said need not be waited for again. */
+    deadline_ns = relay_finish(relay, wait) ? relay->now_ns + wait.patience_ns : relay->now_ns;
     if (report->page && !(report->quiet && ret->word == VERDICT_SUCCEEDED))
         say_page(publish, ret, relay, deadline_ns);
     else if (ret->word == VERDICT_FAILED && !ret->from_rank)

@@ -22,9 +22,11 @@
  *
  * All times are nanoseconds since our start (outcome.h).
  *
- *     relay.c         opening, ending, deadlines
+ *     relay.c         opening, input, deadlines
+ *     relay_end.c     what happens when all ranks have ended
  *     relay_read.c    pipe -> evidence and ring
  *     relay_write.c   ring -> console: turns, prefixes, short writes
+ *     relay_splice.c  pipe -> console, where nothing stands before lines
  *     relay_files.c   what also, or only, goes to files (logs.h)
  *     relay_prefix.c  the template
  */
@@ -44,7 +46,9 @@
 #include "sys/source.h"
 
 #define RELAY_RING       8192
-#define RELAY_BULK       65536
+#define RELAY_BULK       262144
+#define RELAY_WIDE_MAX   64    /* streams up to which their pipes are made as large as the bulk */
+#define RELAY_MOVE_MIN   32768 /* below, reading and writing is cheaper than splicing */
 #define RELAY_PARTIAL_NS 200000000LL
 #define RELAY_REDRAWN_NS 1000000000LL
 
@@ -66,6 +70,7 @@ struct relay_stream {
     size_t seam;        /* of it, what an earlier attempt has left: ends its line */
     size_t prefix_done; /* of the prefix of the line that is being written */
     int64_t prefix_ms;  /* the time in that prefix */
+    size_t due;         /* at our end: bytes that were in the pipe then and are not read yet */
     size_t judged;      /* bytes in the pipe that evidence has seen already (by tee(2)) */
     int64_t last_input_ns;
     int64_t line_ns;  /* when the unfinished line began */
@@ -103,8 +108,11 @@ struct relay {
     size_t rings_size;
     char *bulk;                          /* [RELAY_BULK] */
     const struct relay_stream *borrower; /* who has the bulk now; NULL: nobody */
+    const struct relay_stream *looked;   /* whose pipe's head is in the bulk; NULL: nobody's */
+    size_t looked_at, looked_len;        /* where in the bulk */
     int scratch[2];                      /* pipe for looking at unread bytes */
     int next;                            /* whose turn it is: fairness */
+    uint64_t taken;                      /* bytes that have left for a console or a file */
     int64_t heard_ns;                    /* the last output of any rank */
     bool fresh_heard; /* a rank has written its first output; the loop resets it */
     bool cause_seen;  /* a living rank's evidence has changed; the loop resets it */
@@ -148,12 +156,18 @@ int64_t relay_deadline(const struct relay *relay);
 /* Passes on unfinished lines whose time has come and whatever the consoles take. */
 void relay_tick(struct relay *relay, int64_t now_ns);
 
+/* How long the end waits for readers. */
+struct relay_wait {
+    int64_t patience_ns; /* for one that takes nothing */
+    int64_t deadline_ns; /* in all */
+};
+
 /*
- * The last act for the ranks: writes what is pending, waiting for stalled consoles at most until
- * deadline_ns, and closes their pipes. An unfinished line stays as it is unless a line of ours
- * follows. What cannot be written is lost.
+ * The last act for the ranks: writes what is pending, waiting for slow readers as told, and closes
+ * their pipes. An unfinished line stays as it is unless a line of ours follows. What cannot be
+ * written is lost; false then. relay->now_ns is the present time afterwards.
  */
-void relay_finish(struct relay *relay, int64_t deadline_ns);
+bool relay_finish(struct relay *relay, struct relay_wait wait);
 
 /* Writes text of ours as the last of stderr, waiting at most until deadline_ns; more may follow. */
 void relay_last_line(struct relay *relay, const char *line, size_t len, int64_t deadline_ns);
@@ -170,6 +184,33 @@ void relay_release(struct relay *relay);
  * read. Ends at end of file.
  */
 size_t relay_read(struct relay_stream *stream, int64_t now_ns);
+
+/* Shows evidence these bytes, the next of the pipe, but those that it has seen already. */
+void relay_show(struct relay_stream *stream, const char *bytes, size_t len, int64_t now_ns);
+
+/*
+ * Moves much of the pipe straight to the console, if it can be moved (relay_splice.c). Returns the
+ * bytes moved, 0 if the plain way is to be taken.
+ */
+size_t relay_move(struct relay_stream *stream, int64_t now_ns);
+
+/* Bytes were taken from the head of the pipe (relay_splice.c). */
+void relay_note_taken(struct relay_stream *stream, size_t len);
+
+/* Nothing is tried until the console can be written again (relay_write.c). */
+void relay_stall(struct relay *relay, struct console *console);
+
+/* These bytes have gone from the pipe to the console (relay_write.c). */
+void relay_note_moved(struct relay_stream *stream, const char *bytes, size_t len, int64_t now_ns);
+
+/* The console can be written again (relay.c). */
+void relay_end_stall(struct relay *relay, struct console *console, int64_t now_ns);
+
+/* The rank has written something (relay_read.c). */
+void relay_note_heard(struct relay_stream *stream, int64_t now_ns);
+
+/* Bytes in the stream's pipe (relay_read.c). */
+size_t relay_unread(const struct relay_stream *stream);
 
 /* Shows evidence what the pipe holds without taking it out (relay_read.c). */
 void relay_show_unread(struct relay_stream *stream, int64_t now_ns);

@@ -103,3 +103,34 @@ int verb_check_lines(int argc, char **argv)
     }
     return 0;
 }
+
+/* flood FD LEN N: N lines of LEN bytes in large writes that cost nothing to make: for measuring. */
+int verb_flood(int argc, char **argv)
+{
+    int fd = (int)number(argv[0], 0, 1023);
+    size_t len = (size_t)number(argv[1], 2, BLOCK);
+    long count = number(argv[2], 0, 1000000000);
+    static char block[BLOCK];
+    long lines = (long)(sizeof(block) / len);
+
+    (void)argc;
+    for (size_t i = 0; i < sizeof(block); i++)
+        block[i] = i % len == len - 1 ? '\n' : "step 1234 of 9999: a line of a log "[i % len % 35];
+    for (; count > 0; count -= lines)
+        write_all(fd, block, len * (size_t)(count < lines ? count : lines));
+    return 0;
+}
+
+/* drain: reads stdin to its end, prints the number of bytes. */
+int verb_drain(int argc, char **argv)
+{
+    static char room[1 << 18];
+    unsigned long long bytes = 0;
+    ssize_t n;
+
+    (void)argc, (void)argv;
+    while ((n = read(STDIN_FILENO, room, sizeof(room))) > 0)
+        bytes += (unsigned long long)n;
+    printf("%llu\n", bytes);
+    return 0;
+}

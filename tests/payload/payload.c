@@ -376,6 +376,8 @@ static const struct verb verbs[] = {
     {"lines", 3, verb_lines, "FD RANK N          N lines of any bytes and lengths"},
     {"check-lines", 3, verb_check_lines,
      "RANKS N PREFIX   stdin is those, each behind PREFIX bytes"},
+    {"flood", 3, verb_flood, "FD LEN N            N lines of LEN bytes, as fast as can be"},
+    {"drain", 0, verb_drain, "                    read stdin, print how many bytes"},
     {"env", 0, verb_env, "[FILE]               sorted environment"},
     {"args", 0, verb_args, "ARG...              one a line"},
     {"state", 0, verb_state, "[FILE]             ids, signals, CPUs, capabilities, descriptors"},

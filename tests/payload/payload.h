@@ -18,6 +18,8 @@ int verb_args(int argc, char **argv);
 int verb_state(int argc, char **argv);
 int verb_lines(int argc, char **argv);
 int verb_check_lines(int argc, char **argv);
+int verb_flood(int argc, char **argv);
+int verb_drain(int argc, char **argv);
 int verb_deny(int argc, char **argv);
 int verb_calls_denied(int argc, char **argv);
 int verb_calls_needed(int argc, char **argv);

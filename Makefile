@@ -1,18 +1,20 @@
 # rankinit: one non-recursive Makefile. `make help` lists its targets and variables.
 # A new source file is a choice of layer: put its name into one of the lists below.
 
-BASE   := err exitcode buf strvec scan cpuset signame json log secret
+BASE   := err exitcode buf strvec scan digest cpuset signame json log secret
 MODEL  := option_rows option_names option_values options settings spec spec_keys spec_check \
           program platform platform_place vendor devices devices_find devices_read cpus cpus_bind \
           plan plan_program plan_ranks plan_shape plan_places plan_master plan_rdzv plan_output \
-          plan_security plan_stop preflight rlimit rankenv span collective patterns finding traceback error_file evidence fsm \
-          outcome judge lag sentence exit_policy platform_rows platform_slurm platform_cloud \
-          platform_kube platform_check
-REPORT := field groups bars shrink summary page columns view plan_view plan_view_json plan_view_text \
-          hints
-SYS    := source file numbered users caps seccomp confine facts facts_devices facts_nvidia facts_topology facts_cgroup inherit \
-          sigset terminal prepare spawn reap descendants console relay relay_prefix relay_read \
-          relay_write rendezvous deliver publish loop loop_actions loop_events inputs
+          plan_files plan_security plan_stop plan_limits preflight rlimit rankenv span collective \
+          patterns finding traceback error_file evidence fsm limits stuck outcome judge restart ranks \
+          lag sentence exit_policy platform_rows platform_slurm platform_cloud platform_kube platform_check
+REPORT := field groups lag_view bars shrink summary summary_facts page columns view plan_view \
+          plan_view_json plan_view_text hints salvage saved pods explain explain_judge \
+          explain_sentence explain_nodes explain_notes explain_page
+SYS    := source file numbered users caps seccomp confine facts facts_devices facts_nvidia \
+          facts_topology facts_cgroup inherit sigset terminal logs prepare attempt device_check spawn reap descendants console \
+          relay relay_prefix relay_read relay_write relay_files rendezvous deliver publish loop \
+          loop_actions loop_events loop_limits loop_restart inputs explain
 CMD    := main
 
 # Third-party libraries, dependants first. Each has one home: see tests/check-layers.
@@ -72,10 +74,12 @@ HARDEN := -fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D
 SAN    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # Nothing here is unwound; a debugger has the tables of rankinit.full.
 SMALL  := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables
+# Relocations in a sixtieth of the room, where Debian's linker can.
+PACK_x86_64 := -Wl,-z,pack-relative-relocs
 # Static, yet position-independent: measured at one page fault and 50 KB, and PID 1 of a container,
 # often root, reads what its ranks write.
 # Linker warnings are fatal because glibc warns so of calls that need its shared libraries.
-STATIC := -static-pie -Wl,--gc-sections,--fatal-warnings,-z,relro,-z,now,-z,noexecstack
+STATIC := -static-pie -Wl,--gc-sections,--fatal-warnings,-z,relro,-z,now,-z,noexecstack $(PACK_$(shell uname -m))
 
 OPT_release := -O2 -g -fPIE $(SMALL) $(HARDEN)
 OPT_debug   := -Og -g3 -fPIE $(SMALL) $(HARDEN)

@@ -183,13 +183,8 @@ TEST(what_is_not_built_is_refused_unless_it_holds_already)
     settings_init(&settings);
     refuse(&settings, OPT_HYDRA, SOURCE_SPEC, "true", "here: not built yet in this version");
     offer(&settings, OPT_HYDRA, SOURCE_SPEC, "spec", "false");
-    refuse(&settings, OPT_RESTART_BACKOFF, SOURCE_SPEC, "2s",
-           "here: not built yet in this version");
-    offer(&settings, OPT_RESTART_BACKOFF, SOURCE_SPEC, "spec", "1000ms");
     refuse(&settings, OPT_WAIT_MASTER, SOURCE_SPEC, "15m", "here: not built yet in this version");
     refuse(&settings, OPT_WAIT_CHECK, SOURCE_SPEC, "dns", "here: not built yet in this version");
-    refuse(&settings, OPT_MAX_RESTARTS, SOURCE_FLAG, "3",
-           "here: not built yet in this version; let the cluster's engine restart the pods");
     refuse(&settings, OPT_RUN_PATH, SOURCE_PLATFORM, "1",
            "here: cannot work here: it runs the script inside a Python launcher; give FILE.py as "
            "PROGRAM");
@@ -464,6 +459,7 @@ static const char *sample(enum option_id id)
     case OPTION_NPROC: return "3";
     case OPTION_NNODES: return "4";
     case OPTION_PORT: return "29511";
+    case OPTION_DECIMAL: return "0.5";
     case OPTION_DURATION: return "17s";
     case OPTION_SIZE: return "64Ki";
     case OPTION_SIGNAL: return "USR1";
@@ -476,7 +472,10 @@ static const char *sample(enum option_id id)
     case OPTION_NAMES: return "ALL,cap_kill";
     case OPTION_RLIMITS: return "core=0,nofile=1k:2k";
     case OPTION_UMASK: return "027";
+    case OPTION_HOST: return "host";
     case OPTION_ENDPOINT: return "host:29500";
+    case OPTION_STREAMS: return "0:3,1:1";
+    case OPTION_RANKS: return "0,2-3";
     case OPTION_TEXT: return "text";
     }
     return "";

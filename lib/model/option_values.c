@@ -15,6 +15,7 @@
 #define SIGNAL_MAX 64
 #define ITEM_MAX   64 /* bytes of one item of a list, its NUL included */
 #define HOST_MAX   253
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
 #define RANK_MAX   4095
 #define STREAMS    3 /* 1: stdout, 2: stderr */
 
@@ -205,9 +206,7 @@ static bool is_code_map(const struct option_row *row, const char *text)
 
 static bool name_item(char *item)
 {
-    static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-
-    return !(item[0] >= '0' && item[0] <= '9') && item[strspn(item, chars)] == '\0';
+    return !strchr("0123456789", item[0]) && item[strspn(item, NAME_CHARS)] == '\0';
 }
 
 static bool is_names(const struct option_row *row, const char *text)

@@ -123,10 +123,11 @@ ROWS
     assert_eq "$output" "/ none"
 }
 
-@test "ranks of another user: error files and /dev/stderr are theirs, the folders are not" {
+@test "ranks of another user: error and ready files and /dev/stderr are theirs, the folders above are not" {
     run --separate-stderr "$RANKINIT" --user 7001:7002 --nproc-per-node 2 sh -c '
         echo "{}" >"$TORCHELASTIC_ERROR_FILE" && echo written
-        rm -f "$TORCHELASTIC_ERROR_FILE" || echo kept
+        echo >"$RANKINIT_THIS_READY_FILE" || echo not ready
+        touch "${TORCHELASTIC_ERROR_FILE%/*/*}/x" || echo kept
         echo seen >/dev/stderr'
     assert_eq "$status" 0
     assert_eq "$(sort <<<"$output")" $'kept\nkept\nwritten\nwritten'

@@ -1,6 +1,5 @@
 #include "model/option_values.h"
 
-#include <ctype.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #define SIGNAL_MAX 64
 #define ITEM_MAX   64 /* bytes of one item of a list, its NUL included */
 #define HOST_MAX   253
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
 #define RANK_MAX   4095
 #define STREAMS    3 /* 1: stdout, 2: stderr */
 
@@ -204,6 +204,31 @@ static bool is_code_map(const struct option_row *row, const char *text)
     return all_items(text, code_map_item);
 }
 
+static bool name_item(char *item)
+{
+    return !strchr("0123456789", item[0]) && item[strspn(item, NAME_CHARS)] == '\0';
+}
+
+static bool is_names(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return all_items(text, name_item);
+}
+
+static bool is_rlimits(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return all_items(text, rlimit_is_one);
+}
+
+static bool is_umask(const struct option_row *row, const char *text)
+{
+    size_t len = strspn(text, "01234567");
+
+    (void)row;
+    return len > 0 && text[len] == '\0' && (len <= 3 || (len == 4 && text[0] == '0'));
+}
+
 /*
  * A host name or an address, of text[len]: no port, no brackets, no reference that somebody forgot to
  * expand, such as $(POD_IP).
@@ -229,42 +254,6 @@ static bool is_host(const struct option_row *row, const char *text)
 {
     (void)row;
     return is_host_part(text, strlen(text));
-}
-
-static bool name_item(char *item)
-{
-    if (!isalpha((unsigned char)item[0]) && item[0] != '_')
-        return false;
-    while (isalnum((unsigned char)*item) || *item == '_')
-        item++;
-    return *item == '\0';
-}
-
-static bool is_names(const struct option_row *row, const char *text)
-{
-    (void)row;
-    return all_items(text, name_item);
-}
-
-static bool rlimit_item(char *item)
-{
-    struct rlimit_value limit;
-
-    return rlimit_read(item, &limit);
-}
-
-static bool is_rlimits(const struct option_row *row, const char *text)
-{
-    (void)row;
-    return all_items(text, rlimit_item);
-}
-
-static bool is_umask(const struct option_row *row, const char *text)
-{
-    size_t len = strspn(text, "01234567");
-
-    (void)row;
-    return len > 0 && text[len] == '\0' && (len <= 3 || (len == 4 && text[0] == '0'));
 }
 
 /* HOST, HOST:PORT, [IPV6]:PORT; an address with more than one colon needs the brackets. */
@@ -350,10 +339,10 @@ static value_check *const checks[] = {
     [OPTION_CODES] = is_codes,       [OPTION_WORD] = is_word,
     [OPTION_TEXT] = is_text,         [OPTION_WORD_OR_INT] = is_word_or_int,
     [OPTION_ENDPOINT] = is_endpoint, [OPTION_SIGNALS] = is_signals,
-    [OPTION_CODE_MAP] = is_code_map, [OPTION_HOST] = is_host,
-    [OPTION_DECIMAL] = is_decimal,   [OPTION_STREAMS] = is_streams,
-    [OPTION_RANKS] = is_ranks,       [OPTION_NAMES] = is_names,
+    [OPTION_CODE_MAP] = is_code_map, [OPTION_NAMES] = is_names,
     [OPTION_RLIMITS] = is_rlimits,   [OPTION_UMASK] = is_umask,
+    [OPTION_HOST] = is_host,         [OPTION_DECIMAL] = is_decimal,
+    [OPTION_STREAMS] = is_streams,   [OPTION_RANKS] = is_ranks,
 };
 
 bool option_value_ok(const struct option_row *row, const char *text)

@@ -145,10 +145,10 @@ enum option_type {
     OPTION_CODE_MAP,    /* FROM:TO, each 0..255; repeatable, joined by commas */
     OPTION_WORD,        /* one of `words` */
     OPTION_WORD_OR_INT, /* one of `words`, or min..max */
-    OPTION_HOST,        /* a host name or an address */
     OPTION_NAMES,       /* letters, digits and _; repeatable, joined by commas */
     OPTION_RLIMITS,     /* NAME=SOFT[:HARD] (model/rlimit.h); repeatable, joined by commas */
     OPTION_UMASK,       /* octal, 0 to 777 */
+    OPTION_HOST,        /* a host name or an address */
     OPTION_ENDPOINT,    /* HOST, HOST:PORT or [IPV6]:PORT */
     OPTION_STREAMS,     /* 0..3 for all ranks, or RANK:0..3, joined by commas */
     OPTION_RANKS,       /* local ranks: 0,1 or 0-3,6 */

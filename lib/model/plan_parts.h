@@ -71,6 +71,12 @@ void plan_resolve_stop(const struct plan_inputs *inputs, struct plan *plan);
 void plan_resolve_report(const struct plan_inputs *inputs, struct plan *plan);
 
 /*
+ * plan->security: before the environment, which gets the user's names. ERR_SPEC: a user that we
+ * cannot become, capabilities that ranks would get back, lists without a filter. plan_security.c
+ */
+int plan_resolve_security(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
+
+/*
  * --redirects, --tee and the filters: sinks, duplicates, and that the folder of the run is kept.
  * Needs plan->error_dir. ERR_SPEC: output is to be redirected but there is no directory.
  * plan_files.c
@@ -86,12 +92,6 @@ bool plan_sinks_matter(const struct plan *plan, int stream);
  * ranks of the job are here. plan_limits.c
  */
 int plan_resolve_limits(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
-
-/*
- * plan->security: before the environment, which gets the user's names. ERR_SPEC: a user that we
- * cannot become, capabilities that ranks would get back, lists without a filter. plan_security.c
- */
-int plan_resolve_security(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 
 /* plan->output, plan->report and error_dir. plan_output.c */
 int plan_resolve_output(const struct plan_inputs *inputs, struct plan *plan, struct err *err);

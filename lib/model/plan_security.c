@@ -249,5 +249,9 @@ int plan_resolve_security(const struct plan_inputs *inputs, struct plan *plan, s
         security->own_caps = UINT64_MAX;
     else if (plan->mode == PLAN_FANOUT)
         security->own_caps |= security->caps.permitted;
+    /* A rank that hangs is made to end without a core. */
+    if (security->user.change && (settings_stated(inputs->settings, OPT_IDLE_TIMEOUT) ||
+                                  settings_stated(inputs->settings, OPT_START_TIMEOUT)))
+        security->own_caps |= SECURITY_CAP(CAP_SYS_RESOURCE);
     return 0;
 }

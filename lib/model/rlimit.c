@@ -61,6 +61,13 @@ bool rlimit_read(const char *text, struct rlimit_value *ret)
     return true;
 }
 
+bool rlimit_is_one(char *text)
+{
+    struct rlimit_value limit;
+
+    return rlimit_read(text, &limit);
+}
+
 const char *rlimit_name(int resource)
 {
     for (size_t i = 0; i < ROWS; i++) {

@@ -18,6 +18,9 @@ struct rlimit_value {
 /* Reads one; false, *ret untouched, if the name is unknown, a number bad, or soft above hard. */
 bool rlimit_read(const char *text, struct rlimit_value *ret);
 
+/* True if rlimit_read could read it. */
+bool rlimit_is_one(char *text);
+
 /* The name of a resource, "core"; "?" if there is none. */
 const char *rlimit_name(int resource);
 

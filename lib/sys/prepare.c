@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "base/scan.h"
 #include "model/rankenv.h"
 #include "sys/attempt.h"

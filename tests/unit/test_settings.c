@@ -185,8 +185,6 @@ TEST(what_is_not_built_is_refused_unless_it_holds_already)
     offer(&settings, OPT_HYDRA, SOURCE_SPEC, "spec", "false");
     refuse(&settings, OPT_WAIT_MASTER, SOURCE_SPEC, "15m", "here: not built yet in this version");
     refuse(&settings, OPT_WAIT_CHECK, SOURCE_SPEC, "dns", "here: not built yet in this version");
-    refuse(&settings, OPT_MAX_RESTARTS, SOURCE_FLAG, "3",
-           "here: not built yet in this version; let the cluster's engine restart the pods");
     refuse(&settings, OPT_RUN_PATH, SOURCE_PLATFORM, "1",
            "here: cannot work here: it runs the script inside a Python launcher; give FILE.py as "
            "PROGRAM");
@@ -471,10 +469,10 @@ static const char *sample(enum option_id id)
     case OPTION_CODES: return "143";
     case OPTION_WORD: return strrchr(row->words, '|') + 1;
     case OPTION_WORD_OR_INT: return "2";
-    case OPTION_HOST: return "host";
     case OPTION_NAMES: return "ALL,cap_kill";
     case OPTION_RLIMITS: return "core=0,nofile=1k:2k";
     case OPTION_UMASK: return "027";
+    case OPTION_HOST: return "host";
     case OPTION_ENDPOINT: return "host:29500";
     case OPTION_STREAMS: return "0:3,1:1";
     case OPTION_RANKS: return "0,2-3";

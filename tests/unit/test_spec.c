@@ -168,10 +168,10 @@ static const char *sample_of(const struct option_row *row)
     case OPTION_WORD_OR_INT: return "7";
     case OPTION_REWRITE: return "HUP:0";
     case OPTION_CODE_MAP: return "3:0";
-    case OPTION_CODES: return "3";
     case OPTION_NAMES: return "all";
     case OPTION_RLIMITS: return "core=0";
     case OPTION_UMASK: return "027";
+    case OPTION_CODES: return "3";
     default: return row->dflt ? row->dflt : "x";
     }
 }

@@ -65,6 +65,33 @@ static void end_leaders(struct loop *loop, int signal, bool groups, int64_t now)
     }
 }
 
+/*
+ * Python prints where it stands and dies; its core would be of no use and may be huge. Of a handler
+ * that cores are piped to, a limit of one byte alone says no (core(5)).
+ */
+static void abort_leaders(struct loop *loop, int64_t now)
+{
+    static const struct rlimit none = {.rlim_cur = 1, .rlim_max = 1}, zero = {0};
+
+    for (int i = 0; i < loop->outcome.count; i++) {
+        pid_t pid = loop->outcome.ranks[i].pid;
+
+        if (alive(loop, i) && prlimit(pid, RLIMIT_CORE, &none, NULL) < 0)
+            prlimit(pid, RLIMIT_CORE, &zero, NULL);
+    }
+    end_leaders(loop, SIGABRT, false, now);
+}
+
+static void stop_leaders(struct loop *loop, int64_t now)
+{
+    int rewritten = loop->plan->stop.rewrite[SIGTERM];
+
+    loop->stop_signal = rewritten ? rewritten : SIGTERM;
+    end_leaders(loop, loop->stop_signal, loop->plan->stop.group, now);
+    if (loop->plan->stop.group)
+        loop_note_groups_told(loop);
+}
+
 /* Signals one orphaned group, process by process: its leader's pid may be somebody else's by now. */
 struct group_visit {
     pid_t group;
@@ -231,6 +258,10 @@ static void spawn_all(struct loop *loop)
             loop_step(loop, FSM_START_FAILED, i, loop_now(loop));
         }
     }
+    limits_begin(&loop->limits, loop_now(loop));
+    /* What the next attempt needs too is kept, as long as there may be one. */
+    if (loop->plan->restart.max > 0)
+        return;
     inherit_close();
     /* Our own working directory must not pin a mount. */
     if (chdir("/") < 0)
@@ -241,6 +272,9 @@ void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns
 {
     switch (action->kind) {
     case FSM_SPAWN_ALL: spawn_all(loop); break;
+    case FSM_RENEW: loop_renew(loop, now_ns); break;
+    case FSM_STOP_LEADERS: stop_leaders(loop, now_ns); break;
+    case FSM_ABORT_LEADERS: abort_leaders(loop, now_ns); break;
     case FSM_TERM_LEADERS:
         loop->stop_signal = SIGTERM;
         end_leaders(loop, SIGTERM, loop->plan->stop.group, now_ns);

@@ -193,8 +193,9 @@ static void read_error_file(struct loop *loop, int local_rank)
     int64_t modified;
     ssize_t len;
 
-    if (fd < 0 || rank->error_file.kind != EVIDENCE_NONE || fstat(fd, &info) < 0 ||
-        info.st_size == 0)
+    /* Of a rank that is still to be started, the last attempt's may be there. */
+    if (fd < 0 || rank->state == RANK_NOT_STARTED || rank->error_file.kind != EVIDENCE_NONE ||
+        fstat(fd, &info) < 0 || info.st_size == 0)
         return;
     len = pread(fd, loop->error_text, ERROR_FILE_MAX, 0);
     if (len <= 0)

@@ -41,6 +41,24 @@ void loop_note_left(struct loop *loop);
 /* Handler of a rank's status pipe (loop_events.c). */
 void loop_status_ready(struct source *source, uint32_t events, int64_t now_ns);
 
+/*
+ * After the end of an attempt: true if another one follows, which has been begun; else why not is
+ * noted in the outcome (loop_restart.c).
+ */
+bool loop_restart(struct loop *loop, int64_t now_ns);
+
+/* Prepares that attempt, and starts it or gives up (loop_restart.c). */
+void loop_renew(struct loop *loop, int64_t now_ns);
+
+/* Before the ranks of an attempt: watches for ready files, as far as the kernel lets us (loop_limits.c). */
+void loop_watch_ready(struct loop *loop);
+
+/* Notes what was written and who is ready; when a limit is over, says so to the table. */
+void loop_check_limits(struct loop *loop, int64_t now_ns);
+
+/* The earliest moment at which a limit can be over; INT64_MAX if none can. */
+int64_t loop_limits_deadline(const struct loop *loop);
+
 /* Reads error files of ranks that have none yet (loop_events.c). */
 void loop_read_error_files(struct loop *loop);
 

@@ -88,6 +88,8 @@ signal.pause()' "$T/ready"
     wait_for "$T/worker"
     wait_for "$T/ready"
     kill -STOP -- "-$(cat "$T/ready")"
+    wait_until 'grep -q ") T " "/proc/$0/stat"' "$(cat "$T/worker")"
+    wait_until 'grep -q ") T " "/proc/$0/stat"' "$(cat "$T/ready")"
     kill -USR1 "$(cat "$T/worker")"
     kill -TERM "$RUN_PID"
     wait_line "$T/out" SIGTERM
@@ -105,6 +107,7 @@ signal.pause()' "$T/ready"
         exec "$PAYLOAD" trap "$0/ready" 1 0 TERM' "$T"
     wait_for "$T/ready"
     kill -STOP "$(cat "$T/ready")"
+    wait_until 'grep -q ") T " "/proc/$0/stat"' "$(cat "$T/ready")"
     echo >"$T/gate"
     finish
     assert_eq "$status" 3
@@ -115,6 +118,8 @@ signal.pause()' "$T/ready"
     start "$PAYLOAD" trap "$T/ready" 1 0 TERM
     wait_for "$T/ready"
     kill -STOP "$(cat "$T/ready")"
+    # It stops when it gets to it; a TERM that comes before that is an ordinary one.
+    wait_until 'grep -q ") T " "/proc/$0/stat"' "$(cat "$T/ready")"
     kill -TERM "$RUN_PID"
     wait_until 'grep -q "^ShdPnd:.*4[0-9a-f]\{3\}$" "/proc/$0/status"' "$(cat "$T/ready")"
     assert_has "$(cat "/proc/$(cat "$T/ready")/stat")" ") T "

@@ -257,7 +257,7 @@ static void spawn_one(struct loop *loop, int local_rank, int64_t now)
 }
 
 /*
- * If nothing more is to be started: what is left to do is to signal, to read what is open, and to put
+ * Nothing more is to be started: what is left to do is to signal, to read what is open, and to put
  * the verdict into a directory that may be another user's.
  */
 static void give_up_capabilities(const struct loop *loop)
@@ -268,8 +268,6 @@ static void give_up_capabilities(const struct loop *loop)
     char room[PATH_MAX + 4];
     struct buf parent = BUF_OVER(room);
 
-    if (loop->plan->restart.max > 0)
-        return;
     buf_addf(&parent, "%s/..", prepared->run_dir);
     if ((summary >= 0 && file_dir_is_foreign(summary, ".")) ||
         (prepared->run_dir[0] && !prepared->keep_run_dir && file_dir_is_foreign(AT_FDCWD, room)))

@@ -55,7 +55,7 @@ static int prepare_next(struct loop *loop, struct err *err)
         source_watch(loop->epoll_fd, &rank->status, 0);
         cleanup_fd(&rank->status.fd);
         rank->status.fd = -1;
-        rank->group_told = false;
+        rank->group_told = rank->stopped = false;
     }
     loop_watch_ready(loop);
     loop->outcome.master_port = loop->prepared.port;

@@ -211,8 +211,8 @@ check-layers: $(OBJ_LIB) $(OBJ_CMD) ## prove layer directions, allowed symbols a
 
 # ---- lint ---------------------------------------------------------------------------------
 
-.PHONY: lint lint-format lint-cppcheck lint-shell lint-man format
-lint: lint-format lint-cppcheck lint-shell lint-man $(TIDY_OK) ## formatting and static analysis
+.PHONY: lint lint-format lint-cppcheck lint-shell lint-man lint-python format
+lint: lint-format lint-cppcheck lint-shell lint-man lint-python $(TIDY_OK) ## formatting and static analysis
 lint-format: | $(AFTER_DEPS)
 	@clang-format --dry-run -Werror $(C_FILES) $(H_FILES) </dev/null
 lint-cppcheck: | $(AFTER_DEPS)
@@ -223,6 +223,8 @@ lint-shell: | $(AFTER_DEPS)
 	@shellcheck -x $(SCRIPTS)
 lint-man: | $(AFTER_DEPS)
 	@mandoc -T lint -W warning cmd/rankinit/rankinit.1
+lint-python: | $(AFTER_DEPS)
+	@PYTHONPYCACHEPREFIX=$(BUILD)/lint/python /usr/bin/python3 -W error -m compileall -q lib/hydra
 # Slow, so one stamp per file; any header renews them all.
 $(TIDY_OK): $(BUILD)/lint/%.ok: % $(H_FILES) .clang-tidy tests/.clang-tidy | $(AFTER_DEPS)
 	@mkdir -p $(@D)

@@ -141,3 +141,21 @@ seen() { jq -r ".$3" "out/$1/seen.$2"; }
     assert_eq "$status" 1
     assert_has "$output" 'every rank would run the whole sweep'
 }
+
+@test "--hydra: four ranks that start one after another share one directory (hydra #2070)" {
+    PYTHON_EXEC=$PYTHON run_pid1 --hydra --nproc-per-node 4 "$ROOT/tests/hydra/late.py" x=1
+    assert_eq "$status" 0
+    dirs=(outputs/*/*)
+    assert_eq "${#dirs[@]}" 1
+    assert_eq "$(cd "${dirs[0]}" && find . -type f | sort | paste -sd ' ')" \
+        "./.hydra/config.yaml ./.hydra/hydra.yaml ./.hydra/overrides.yaml ./late.log ./seen.0 ./seen.1 ./seen.2 ./seen.3"
+    assert_eq "$(wc -l <"${dirs[0]}/late.log")" 1
+    assert_eq "$(sed -n 's/^- //p' "${dirs[0]}/.hydra/overrides.yaml")" x=1
+}
+
+@test "--hydra: what cannot work is refused" {
+    run -64 "$RANKINIT" --hydra --nproc-per-node 2 train.py -m lr=1,2
+    assert_has "$output" 'a sweep is run once'
+    run -78 "$RANKINIT" --hydra --nnodes 2 --node-rank 0 --master-addr a --plan train.py
+    assert_has "$output" 'state --rdzv-id ID'
+}

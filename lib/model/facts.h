@@ -49,7 +49,8 @@ struct facts_cpu {
 struct facts {
     pid_t pid;
     uid_t uid;
-    bool is_init; /* pid 1 of its PID namespace */
+    int64_t now_s; /* Unix time */
+    bool is_init;  /* pid 1 of its PID namespace */
     char hostname[256];
     char cwd[4096]; /* empty if it cannot be told */
     bool tty_in, tty_out, tty_err;

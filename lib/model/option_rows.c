@@ -90,8 +90,8 @@ const struct option_row option_rows[OPT__COUNT] = {
         .note = "ranks always get LOCAL_RANK, and no argument without --local-rank-arg",
         .help = "no effect: ranks always get LOCAL_RANK" },
     [OPT_HYDRA] = {
-        .name = "hydra", .status = OPTION_NOT_YET, .group = GROUP_PROGRAM,
-        .spec_key = "hydra.pin", .dflt = "false" },
+        .name = "hydra", .group = GROUP_PROGRAM, .spec_key = "hydra.pin", .dflt = "false",
+        .help = "PROGRAM is a Hydra application: one run directory for all ranks" },
     [OPT_KEEP_ENV] = {
         .name = "keep-env", .group = GROUP_PROGRAM,
         .help = "keep inherited rank variables that rankinit does not set" },

@@ -46,6 +46,12 @@ struct plan_job {
     struct platform_task task; /* one rank per process: what is there stays, gaps are filled */
 };
 
+/* --hydra: see hydra.h. */
+struct plan_hydra {
+    bool pinned;
+    const char *dir; /* hydra.run.dir; NULL: the script's arguments state it */
+};
+
 struct plan_stop {
     bool escalate; /* false: init mode without a stated grace; signals only pass */
     bool sweep;    /* what is left when the last leader has ended is told to end too */
@@ -99,12 +105,13 @@ struct plan {
     enum plan_mode mode;
     bool torchrun; /* called under that name */
     struct plan_job job;
-    struct strvec argv;      /* of every leader but exceptions: "python", "-u", "train.py", ... */
-    struct strvec env;       /* what every leader's environment starts from: inherited, scrubbed,
+    struct strvec argv;  /* of every leader but exceptions: "python", "-u", "train.py", ... */
+    struct strvec env;   /* what every leader's environment starts from: inherited, scrubbed,
                               with the spec's env; rankenv adds what differs by rank */
-    const char *workdir;     /* NULL: stay */
-    bool local_rank_arg;     /* add --local-rank=N right after the script */
-    int script_index;        /* index in argv of the script or module; -1 if unknown */
+    const char *workdir; /* NULL: stay */
+    bool local_rank_arg; /* add --local-rank=N right after the script */
+    int script_index;    /* index in argv of the script or module; -1 if unknown */
+    struct plan_hydra hydra;
     struct plan_rank *ranks; /* job.nproc of them where ranks differ; NULL: all are the same */
     struct devices devices;
     struct plan_place *places; /* [job.nproc] in fan-out; NULL in init mode */

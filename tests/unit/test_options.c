@@ -380,7 +380,6 @@ TEST(refuses_what_is_not_built_yet)
     REFUSED("--cap-drop: not built yet in this version", "--cap-drop");
     REFUSED("--status: not built yet in this version", "--status");
     REFUSED("--wait-master: not built yet in this version", "--wait-master", "0");
-    REFUSED("--hydra: not built yet in this version", "--hydra");
     REFUSED("-r: not built yet in this version", "-r3");
     REFUSED("--tee: not built yet in this version", "--tee", "0:3,1:1");
     REFUSED("--max-restarts: not built yet in this version; let the cluster's engine restart the "

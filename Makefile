@@ -3,7 +3,7 @@
 
 BASE   := err exitcode buf strvec scan cpuset signame json log secret
 MODEL  := option_rows option_names option_values options settings spec spec_keys spec_check \
-          program hydra platform platform_place vendor devices devices_find devices_read cpus cpus_bind \
+          program hydra accelerate accelerate_doc accelerate_rows accelerate_place platform platform_place vendor devices devices_find devices_read cpus cpus_bind \
           plan plan_program plan_ranks plan_shape plan_places plan_master plan_rdzv plan_output \
           plan_stop preflight rankenv span collective patterns finding traceback error_file evidence fsm \
           outcome judge lag sentence exit_policy platform_rows platform_slurm platform_cloud \

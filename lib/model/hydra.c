@@ -72,7 +72,7 @@ static const char *name_by_id(const char *id, struct plan *plan)
     char name[128];
     size_t len = 0;
 
-    for (; id[len] != '\0' && len < sizeof(name) - 1; len++)
+    for (; len < sizeof(name) - 1 && id[len] != '\0'; len++)
         name[len] = (strchr(ID_SAFE, id[len]) || (id[len] == '.' && len > 0)) ? id[len] : '_';
     name[len] = '\0';
     return strvec_pushf(&plan->texts, "outputs/%s", name);

@@ -70,7 +70,8 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "spec", .type = OPTION_TEXT, .arg = "FILE",
         .help = "rank spec (/etc/rankinit/spec.yaml if it exists)" },
     [OPT_ACCELERATE_CONFIG] = {
-        .name = "accelerate-config", .type = OPTION_TEXT, .status = OPTION_NOT_YET },
+        .name = "accelerate-config", .type = OPTION_TEXT, .arg = "FILE|auto",
+        .help = "Accelerate's configuration file; auto: the one that accelerate itself would read" },
 
     /* what runs */
     [OPT_MODULE] = {

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/strvec.h"
+#include "model/accelerate.h"
 #include "model/devices.h"
 #include "model/exit_policy.h"
 #include "model/facts.h"
@@ -142,6 +143,7 @@ struct plan_inputs {
     const char *const *envp;
     struct settings *settings; /* flags, twins and spec read; the platform's part is added */
     const struct spec *spec;
+    const struct accelerate *accelerate; /* NULL: no such file */
     const struct facts *facts;
 };
 

@@ -66,6 +66,8 @@ void plan_resolve_env(const struct plan_inputs *inputs, struct plan *plan)
         note_ours(&inputs->spec->env_set, plan);
         note_ours(&inputs->spec->env_unset, plan);
     }
+    if (plan->mode == PLAN_FANOUT && inputs->accelerate)
+        rankenv_apply(&plan->env, &(struct strvec)STRVEC_INIT, &inputs->accelerate->env);
     rankenv_apply(&plan->env, &inputs->spec->env_unset, &inputs->spec->env_set);
 }
 

@@ -28,6 +28,31 @@ static int read_spec(struct inputs *inputs, struct err *err)
                      err);
 }
 
+/* --accelerate-config: that file, or the one that accelerate itself would find. */
+static int read_accelerate(struct inputs *inputs, struct err *err)
+{
+    const char *path = settings_text(&inputs->settings, OPT_ACCELERATE_CONFIG);
+    CLEANUP(strvec_release) struct strvec texts = STRVEC_INIT;
+    CLEANUP_FREE char *bytes = NULL;
+    size_t len;
+
+    if (!path)
+        return 0;
+    if (strcmp(path, "auto") == 0)
+        path = accelerate_default_path(inputs->plan.envp, &texts);
+    if (!path)
+        return err_set(err, ERR_SPEC,
+                       "%s: auto: neither HF_HOME nor XDG_CACHE_HOME nor HOME is set",
+                       inputs->settings.rows[OPT_ACCELERATE_CONFIG].origin);
+    if (file_read(path, SPEC_BYTES_MAX, &bytes, &len, err) < 0)
+        return err_wrap(err, "%s", inputs->settings.rows[OPT_ACCELERATE_CONFIG].origin);
+    inputs->plan.accelerate = &inputs->accelerate;
+    return accelerate_read(&(struct accelerate_source){.document = {bytes, len, path},
+                                                       .envp = inputs->plan.envp,
+                                                       .cwd = inputs->facts.cwd},
+                           &inputs->settings, &inputs->accelerate, err);
+}
+
 int inputs_read(struct inputs *ret, const char *const *argv, const char *const *envp,
                 struct err *err)
 {
@@ -50,8 +75,9 @@ int inputs_read(struct inputs *ret, const char *const *argv, const char *const *
     }
     sysroot = settings_text(&ret->settings, OPT_SYSROOT);
     facts_collect(sysroot ? sysroot : "", envp, true, &ret->facts);
-    if (read_spec(ret, err) < 0)
+    if (read_spec(ret, err) < 0 || read_accelerate(ret, err) < 0)
         return -1;
+    strvec_push_all(&ret->notices, strvec_texts(&ret->accelerate.notices));
     if (cpus_bind_wanted(&ret->settings))
         facts_collect_topology(sysroot ? sysroot : "", ret->topology, &ret->facts);
     return OPTIONS_RUN;
@@ -61,5 +87,6 @@ void inputs_release(struct inputs *inputs)
 {
     settings_release(&inputs->settings);
     spec_release(&inputs->spec);
+    accelerate_release(&inputs->accelerate);
     strvec_release(&inputs->notices);
 }

@@ -5,6 +5,25 @@
 #include <string.h>
 #include <sys/wait.h>
 
+/* All ranks are still to be started. */
+static void begin(struct outcome *outcome)
+{
+    outcome->first_failure_ns = OUTCOME_NEVER;
+    outcome->drained_ns = OUTCOME_NEVER;
+    outcome->killed_ns = OUTCOME_NEVER;
+    outcome->shm_free_bytes = -1;
+    for (int i = 0; i < outcome->count; i++) {
+        struct outcome_rank *rank = &outcome->ranks[i];
+
+        /* Written to, so that the pages are ours before a cgroup can be full. */
+        memset(rank, 0, sizeof(*rank));
+        rank->started_ns = rank->ended_ns = OUTCOME_NEVER;
+        rank->ready_ns = rank->signalled_ns = OUTCOME_NEVER;
+        rank->evidence = &outcome->evidences[i];
+        evidence_init(rank->evidence);
+    }
+}
+
 int outcome_init(struct outcome *outcome, const struct plan *plan, struct err *err)
 {
     size_t count = plan->mode == PLAN_INIT ? 1 : (size_t)plan->job.nproc;
@@ -17,21 +36,38 @@ int outcome_init(struct outcome *outcome, const struct plan *plan, struct err *e
         return err_set(err, ERR_SYSTEM, "no memory for the outcome of %zu ranks", count);
     }
     outcome->count = (int)count;
-    outcome->first_failure_ns = OUTCOME_NEVER;
-    outcome->drained_ns = OUTCOME_NEVER;
-    outcome->killed_ns = OUTCOME_NEVER;
     outcome->stop.sender_rank = -1;
-    outcome->shm_free_bytes = -1;
-    for (size_t i = 0; i < count; i++) {
-        struct outcome_rank *rank = &outcome->ranks[i];
-
-        /* Written to, so that the pages are ours before a cgroup can be full. */
-        memset(rank, 0, sizeof(*rank));
-        rank->started_ns = rank->ended_ns = rank->signalled_ns = OUTCOME_NEVER;
-        rank->evidence = &outcome->evidences[i];
-        evidence_init(rank->evidence);
-    }
+    begin(outcome);
     return 0;
+}
+
+/* Makes room for one more by forgetting the second one: the first often says most. */
+static struct outcome_attempt *new_attempt(struct outcome *outcome)
+{
+    struct outcome_attempt *list = outcome->attempts;
+
+    if (outcome->attempt_count == OUTCOME_ATTEMPTS_MAX) {
+        memmove(&list[1], &list[2], (OUTCOME_ATTEMPTS_MAX - 2) * sizeof(list[0]));
+        outcome->attempt_count--;
+    }
+    return &list[outcome->attempt_count++];
+}
+
+void outcome_renew(struct outcome *outcome, const struct verdict *verdict)
+{
+    struct outcome_attempt *attempt = new_attempt(outcome);
+    struct buf message = BUF_OVER(attempt->message);
+
+    attempt->number = outcome->restarts++;
+    attempt->reason = verdict->reason;
+    attempt->exit_code = verdict->code_before;
+    attempt->root = verdict->root;
+    attempt->ended_ns = outcome->now_ns;
+    buf_adds(&message, verdict->message);
+    outcome->limit = (struct outcome_limit){.kind = LIMIT_NONE};
+    outcome->unreaped_count = outcome->unreaped_more = 0;
+    outcome->done = false;
+    begin(outcome);
 }
 
 void outcome_release(struct outcome *outcome)
@@ -53,7 +89,8 @@ void outcome_note_started(struct outcome *outcome, int local_rank, pid_t pid, in
 
 static void note_failure(struct outcome *outcome, int64_t now_ns)
 {
-    if (!outcome->stop.requested && outcome->first_failure_ns == OUTCOME_NEVER)
+    if (!outcome->stop.requested && outcome->limit.kind == LIMIT_NONE &&
+        outcome->first_failure_ns == OUTCOME_NEVER)
         outcome->first_failure_ns = now_ns;
 }
 
@@ -126,6 +163,20 @@ void outcome_note_stop(struct outcome *outcome, const struct outcome_stop *stop)
 {
     outcome->stop = *stop;
     outcome->now_ns = stop->at_ns;
+}
+
+void outcome_note_limit(struct outcome *outcome, const struct outcome_limit *limit)
+{
+    outcome->limit = *limit;
+    outcome->now_ns = limit->at_ns;
+}
+
+void outcome_note_ready(struct outcome *outcome, int local_rank, int64_t now_ns)
+{
+    struct outcome_rank *rank = &outcome->ranks[local_rank];
+
+    if (rank->ready_ns == OUTCOME_NEVER)
+        rank->ready_ns = now_ns;
 }
 
 bool outcome_rank_failed(const struct outcome_rank *rank)

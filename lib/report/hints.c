@@ -229,6 +229,16 @@ static bool was_killed_from_outside(const struct scene *scene)
            scene->outcome->oom_known && scene->outcome->oom_kills == 0;
 }
 
+static bool was_not_restarted(const struct scene *scene)
+{
+    return scene->outcome->not_restarted[0] != '\0';
+}
+
+static void tell_no_restart(const struct scene *scene, struct buf *out)
+{
+    buf_adds(out, scene->outcome->not_restarted);
+}
+
 static bool is_code_mapped(const struct scene *scene)
 {
     return scene->verdict->code_before != scene->verdict->exit_code;
@@ -318,6 +328,7 @@ static const struct row rows[] = {
      .tell = tell_grace,
      .text = ": save less or sooner at the stop signal, or give it longer, with "
              "terminationGracePeriodSeconds at least 5 s more than --grace"},
+    {.when = was_not_restarted, .tell = tell_no_restart, .text = ""},
     {.when = is_code_mapped, .tell = tell_code, .text = " (-e, --exit-map or --exit-preset)"},
 };
 

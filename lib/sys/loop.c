@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -36,6 +35,8 @@ void loop_step(struct loop *loop, enum fsm_event_kind kind, int rank, int64_t no
         log_debug("%s -> %s", fsm_state_name(before), fsm_state_name(loop->fsm.state));
     for (int i = 0; i < actions.count; i++)
         loop_act(loop, &actions.list[i], now_ns);
+    if (loop->fsm.state == FSM_DRAINING && before != FSM_DRAINING)
+        loop_continue_stopped(loop);
 }
 
 static void signals_ready(struct source *source, uint32_t events, int64_t now_ns)
@@ -55,6 +56,8 @@ static int wait_ms(const struct loop *loop)
 
     if (relay < deadline)
         deadline = relay;
+    if (loop_limits_deadline(loop) < deadline)
+        deadline = loop_limits_deadline(loop);
     if (deadline == INT64_MAX)
         return -1;
     left = deadline - loop_now(loop);
@@ -65,9 +68,12 @@ static int wait_ms(const struct loop *loop)
 
 static void end_if_empty(struct loop *loop, int64_t now)
 {
-    if ((loop->fsm.state == FSM_SWEEPING || loop->fsm.state == FSM_REAPING) &&
-        descendants_none(&loop->descendants))
+    if (loop->fsm.state != FSM_SWEEPING && loop->fsm.state != FSM_REAPING)
+        return;
+    if (descendants_none(&loop->descendants))
         loop_step(loop, FSM_EMPTY, -1, now);
+    else if (loop->fsm.state == FSM_REAPING)
+        loop_kill_rest(loop); /* one that forks may have got away from the walk */
 }
 
 /*
@@ -92,6 +98,7 @@ static void wait_once(struct loop *loop)
         loop->relay.cause_seen = false;
         loop_step(loop, FSM_CAUSE_SEEN, -1, now);
     }
+    loop_check_limits(loop, now);
     while (fsm_deadline(&loop->fsm) <= now)
         loop_step(loop, FSM_DEADLINE, -1, now);
     end_if_empty(loop, now);
@@ -128,20 +135,30 @@ void loop_note_left(struct loop *loop)
     descendants_walk(&loop->descendants, note_left, loop);
 }
 
-int loop_run(struct loop *loop)
+/* To the end of one attempt: all its ranks, and all that they left, are gone or named. */
+static void run_attempt(struct loop *loop)
 {
-    struct verdict verdict;
-
-    loop_step(loop, FSM_GO, -1, loop_now(loop));
     /* When not one rank could be started, nobody's end will ever wake us. */
     end_if_empty(loop, loop_now(loop));
-    while (loop->fsm.state != FSM_DONE)
+    while (loop->fsm.state != FSM_DONE) {
         wait_once(loop);
+        end_if_empty(loop, loop_now(loop));
+    }
     loop->outcome.now_ns = loop_now(loop);
     if (loop->fsm.stop_asked || loop->fsm.config.sweep)
         loop_note_left(loop);
     loop->outcome.done = true;
     loop_read_error_files(loop);
+}
+
+int loop_run(struct loop *loop)
+{
+    struct verdict verdict;
+
+    loop_step(loop, FSM_GO, -1, loop_now(loop));
+    do {
+        run_attempt(loop);
+    } while (loop_restart(loop, loop_now(loop)));
     publish_final(&loop->publish, &loop->relay, loop_now(loop) + FLUSH_NS, &verdict);
     return verdict.exit_code;
 }
@@ -174,12 +191,18 @@ static int init_events(struct loop *loop, struct err *err)
     return 0;
 }
 
-static int64_t realtime(void)
+/* The first attempt's files; where they are is said if the user has not. */
+static int init_files(struct loop *loop, struct err *err)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
+    if (logs_init(&loop->logs, loop->plan, loop->prepared.run_dir, err) < 0 ||
+        logs_open(&loop->logs, 0, err) < 0)
+        return -1;
+    relay_use_files(&loop->relay, &loop->logs);
+    if (loop->plan->output.files && !loop->plan->log_dir_stated)
+        log_notice("the ranks' output is kept in %s", loop->prepared.run_dir);
+    else if (loop->plan->output.files)
+        log_info("the ranks' output is in %s", loop->prepared.run_dir);
+    return 0;
 }
 
 int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_inherited *signals,
@@ -190,13 +213,15 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
                                 .grace_ns = plan->stop.grace_ns,
                                 .fail_grace_ns = plan->stop.fail_grace_ns,
                                 .orphan_grace_ns = plan->stop.orphan_grace_ns,
-                                .settle_ns = plan->stop.settle_ns};
+                                .settle_ns = plan->stop.settle_ns,
+                                .backoff_ns = plan->restart.backoff_ns};
 
     memset(loop, 0, sizeof(*loop));
     loop->plan = plan;
     loop->inherited_signals = signals;
     loop->stop_signal = SIGTERM;
     loop->signals.fd = -1;
+    loop->ready_files.fd = -1;
     loop->epoll_fd = -1;
     loop->prepared.port_fd = loop->prepared.null_fd = -1;
     loop->publish.deliver.log_fd = loop->publish.deliver.summary_dir = -1;
@@ -207,12 +232,16 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
     if (outcome_init(&loop->outcome, plan, err) < 0 || init_events(loop, err) < 0 ||
         init_ranks(loop, err) < 0)
         return -1;
-    loop->outcome.start_realtime_ns = realtime();
+    loop->outcome.start_realtime_ns = source_realtime();
     loop->outcome.oom_known = loop->oom_kills >= 0;
     if (relay_init(&loop->relay, plan, &loop->outcome, loop->epoll_fd, err) < 0 ||
         publish_init(&loop->publish, plan, &loop->outcome, err) < 0 ||
-        prepare_all(plan, &loop->prepared, err) < 0)
+        prepare_all(plan, &loop->prepared, err) < 0 || init_files(loop, err) < 0 ||
+        device_check_init(&loop->devices, plan, err) < 0)
         return -1;
+    restart_init(&loop->past);
+    loop_watch_ready(loop);
+    limits_init(&loop->limits, &plan->limits);
     loop->outcome.master_port = loop->prepared.port;
     fsm_init(&loop->fsm, &config, loop->fsm_ranks, plan->job.nproc);
     return 0;
@@ -223,13 +252,16 @@ void loop_release(struct loop *loop)
     prepare_clean(&loop->prepared);
     prepare_release(&loop->prepared);
     relay_release(&loop->relay);
+    logs_release(&loop->logs);
     publish_release(&loop->publish);
     outcome_release(&loop->outcome);
     for (int i = 0; loop->ranks && i < loop->plan->job.nproc; i++)
         cleanup_fd(&loop->ranks[i].status.fd);
+    device_check_release(&loop->devices);
     free(loop->fsm_ranks);
     free(loop->ranks);
     free(loop->error_text);
+    cleanup_fd(&loop->ready_files.fd);
     cleanup_fd(&loop->signals.fd);
     cleanup_fd(&loop->epoll_fd);
 }

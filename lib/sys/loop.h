@@ -14,9 +14,13 @@
 
 #include "base/err.h"
 #include "model/fsm.h"
+#include "model/limits.h"
 #include "model/outcome.h"
 #include "model/plan.h"
+#include "model/restart.h"
 #include "sys/descendants.h"
+#include "sys/device_check.h"
+#include "sys/logs.h"
 #include "sys/prepare.h"
 #include "sys/publish.h"
 #include "sys/relay.h"
@@ -30,6 +34,7 @@ struct loop_rank {
     struct source status; /* tells a failed start; end of file: the program runs */
     struct loop *loop;
     bool group_told; /* its orphaned group has been told to end */
+    bool stopped;    /* it was left stopped when we last saw it stop */
 };
 
 struct loop {
@@ -37,11 +42,16 @@ struct loop {
     const struct plan *plan;
     struct rlimit nofile; /* as we found it: the ranks' */
     struct prepared prepared;
+    struct logs logs; /* of the present attempt */
     struct outcome outcome;
     struct publish publish;
     struct relay relay;
     struct descendants descendants;
     struct fsm fsm;
+    struct limits limits;
+    struct restart_past past;
+    struct device_check devices;
+    struct source ready_files; /* inotify(7) of the ranks' folders; its handler finds the loop */
     struct fsm_rank *fsm_ranks;
     struct loop_rank *ranks;
     const struct sigset_inherited *inherited_signals;

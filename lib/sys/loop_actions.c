@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "sys/inherit.h"
 #include "sys/loop_parts.h"
+#include "sys/reap.h"
 #include "sys/spawn.h"
 #include "sys/terminal.h"
 
@@ -31,6 +32,21 @@ void loop_signal_leaders(struct loop *loop, int signal, bool groups)
     }
 }
 
+void loop_continue_stopped(struct loop *loop)
+{
+    for (int i = 0; i < loop->outcome.count; i++) {
+        pid_t pid = loop->outcome.ranks[i].pid;
+
+        if (!alive(loop, i) || !(reap_stopped(pid) || loop->ranks[i].stopped))
+            continue;
+        loop->ranks[i].stopped = false;
+        if (loop->terminal)
+            terminal_give(pid);
+        kill(-pid, SIGCONT); /* a terminal stops whole groups */
+        kill(pid, SIGCONT);
+    }
+}
+
 void loop_note_groups_told(struct loop *loop)
 {
     for (int i = 0; i < loop->outcome.count; i++) {
@@ -47,6 +63,33 @@ static void end_leaders(struct loop *loop, int signal, bool groups, int64_t now)
         if (alive(loop, i))
             outcome_note_signalled(&loop->outcome, i, signal, now);
     }
+}
+
+/*
+ * Python prints where it stands and dies; its core would be of no use and may be huge. Of a handler
+ * that cores are piped to, a limit of one byte alone says no (core(5)).
+ */
+static void abort_leaders(struct loop *loop, int64_t now)
+{
+    static const struct rlimit none = {.rlim_cur = 1, .rlim_max = 1}, zero = {0};
+
+    for (int i = 0; i < loop->outcome.count; i++) {
+        pid_t pid = loop->outcome.ranks[i].pid;
+
+        if (alive(loop, i) && prlimit(pid, RLIMIT_CORE, &none, NULL) < 0)
+            prlimit(pid, RLIMIT_CORE, &zero, NULL);
+    }
+    end_leaders(loop, SIGABRT, false, now);
+}
+
+static void stop_leaders(struct loop *loop, int64_t now)
+{
+    int rewritten = loop->plan->stop.rewrite[SIGTERM];
+
+    loop->stop_signal = rewritten ? rewritten : SIGTERM;
+    end_leaders(loop, loop->stop_signal, loop->plan->stop.group, now);
+    if (loop->plan->stop.group)
+        loop_note_groups_told(loop);
 }
 
 /* Signals one orphaned group, process by process: its leader's pid may be somebody else's by now. */
@@ -141,6 +184,8 @@ static void signal_rest(void *context, const struct descendant *process)
         (visit->loop->ranks[rank].group_told || process->pid == process->group))
         return;
     kill(process->pid, visit->signal);
+    if (process->state == 'T')
+        kill(process->pid, SIGCONT);
 }
 
 static void signal_rest_all(struct loop *loop, int signal)
@@ -152,7 +197,14 @@ static void signal_rest_all(struct loop *loop, int signal)
     for (int i = 0; i < loop->outcome.count; i++) {
         if (signal == SIGKILL || !loop->ranks[i].group_told)
             signal_group_blindly(loop, i, signal);
+        loop->ranks[i].group_told = true;
     }
+    descendants_children(&loop->descendants, signal_rest, &visit);
+}
+
+void loop_kill_rest(struct loop *loop)
+{
+    signal_rest_all(loop, SIGKILL);
 }
 
 static void spawn_one(struct loop *loop, int local_rank, int64_t now)
@@ -163,6 +215,7 @@ static void spawn_one(struct loop *loop, int local_rank, int64_t now)
                                     .workdir = loop->plan->workdir,
                                     .stdio = {-1, -1, -1},
                                     .terminal = loop->terminal,
+                                    .no_terminal = loop->outcome.count > 1,
                                     .signals = loop->plan->inherit_signals ? loop->inherited_signals
                                                                            : NULL,
                                     .die_with_parent = !loop->plan->is_init};
@@ -205,6 +258,10 @@ static void spawn_all(struct loop *loop)
             loop_step(loop, FSM_START_FAILED, i, loop_now(loop));
         }
     }
+    limits_begin(&loop->limits, loop_now(loop));
+    /* What the next attempt needs too is kept, as long as there may be one. */
+    if (loop->plan->restart.max > 0)
+        return;
     inherit_close();
     /* Our own working directory must not pin a mount. */
     if (chdir("/") < 0)
@@ -215,6 +272,9 @@ void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns
 {
     switch (action->kind) {
     case FSM_SPAWN_ALL: spawn_all(loop); break;
+    case FSM_RENEW: loop_renew(loop, now_ns); break;
+    case FSM_STOP_LEADERS: stop_leaders(loop, now_ns); break;
+    case FSM_ABORT_LEADERS: abort_leaders(loop, now_ns); break;
     case FSM_TERM_LEADERS:
         loop->stop_signal = SIGTERM;
         end_leaders(loop, SIGTERM, loop->plan->stop.group, now_ns);
@@ -230,7 +290,7 @@ void loop_act(struct loop *loop, const struct fsm_action *action, int64_t now_ns
         /* Named before the last wait, which a kill from outside may cut short. */
         loop_note_left(loop);
         end_leaders(loop, SIGKILL, false, now_ns);
-        signal_rest_all(loop, SIGKILL);
+        loop_kill_rest(loop);
         break;
     case FSM_PUBLISH:
         loop_read_error_files(loop);

@@ -20,12 +20,14 @@ pid_t reap_peek(int *ret_status)
     return info.si_pid;
 }
 
-bool reap_stopped(pid_t pid)
+int reap_stopped(pid_t pid)
 {
     siginfo_t info;
 
     memset(&info, 0, sizeof(info));
-    return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid;
+    if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) < 0 || info.si_pid != pid)
+        return 0;
+    return info.si_status;
 }
 
 bool reap_take(pid_t pid, struct rusage *ret_usage)

@@ -25,6 +25,7 @@
  *     relay.c         opening, ending, deadlines
  *     relay_read.c    pipe -> evidence and ring
  *     relay_write.c   ring -> console: turns, prefixes, short writes
+ *     relay_files.c   what also, or only, goes to files (logs.h)
  *     relay_prefix.c  the template
  */
 #ifndef RANKINIT_SYS_RELAY_H
@@ -47,12 +48,14 @@
 #define RELAY_PARTIAL_NS 200000000LL
 #define RELAY_REDRAWN_NS 1000000000LL
 
+struct logs;
 struct relay;
 
 struct relay_stream {
     struct source source; /* read end; non-blocking */
     struct relay *relay;
-    struct console *console;
+    struct console *outlet;  /* our stdout or stderr */
+    struct console *console; /* the same, or nowhere: not shown, to a file at most */
     enum evidence_stream which;
     int local_rank;
     char *ring;         /* [RELAY_RING]; NULL: not captured */
@@ -78,6 +81,7 @@ struct relay_rank {
     struct evidence *evidence;
     enum evidence_kind seen_kind; /* of the finding that last set cause_seen */
     int64_t seen_ns;
+    bool heard; /* it has written something */
     bool ended; /* reaped */
     bool told;  /* evidence_end has been called */
 };
@@ -90,6 +94,8 @@ struct relay {
     const struct plan *plan;
     struct console consoles[2]; /* stdout, stderr */
     struct console *out, *err;  /* the same one if both go to the same place */
+    struct console nowhere;     /* of streams that are not shown */
+    struct logs *logs;          /* files of the ranks; NULL: none */
     struct relay_rank *ranks;
     struct relay_stream *streams; /* [count]: two per rank, stdout first */
     int count;
@@ -99,7 +105,9 @@ struct relay {
     const struct relay_stream *borrower; /* who has the bulk now; NULL: nobody */
     int scratch[2];                      /* pipe for looking at unread bytes */
     int next;                            /* whose turn it is: fairness */
-    bool cause_seen; /* a living rank's evidence has changed; the loop resets it */
+    int64_t heard_ns;                    /* the last output of any rank */
+    bool fresh_heard; /* a rank has written its first output; the loop resets it */
+    bool cause_seen;  /* a living rank's evidence has changed; the loop resets it */
 };
 
 /*
@@ -111,16 +119,28 @@ int relay_init(struct relay *relay, const struct plan *plan, struct outcome *out
                struct err *err);
 
 /*
+ * From now on what the plan sends to files is put into these (not owned). Whose file is given up,
+ * or was not made, is shown on the console instead.
+ */
+void relay_use_files(struct relay *relay, struct logs *logs);
+
+/*
  * Makes the pipes of a rank. ret_write_ends[0], [1] are for its stdout and stderr (close-on-exec;
  * owned by the caller, who closes them after the fork), or -1 where the stream is not captured.
  */
 int relay_open_rank(struct relay *relay, int local_rank, int ret_write_ends[2], struct err *err);
+
+/* Another attempt begins, after all streams of the last one: prefixes say so. */
+void relay_renew(struct relay *relay, int attempt);
 
 /*
  * The rank has been reaped: shows evidence all that its pipes hold, also where a stalled console
  * keeps it from being relayed now. What comes later is relayed, but is not the rank's word.
  */
 void relay_rank_ended(struct relay *relay, int local_rank, int64_t now_ns);
+
+/* True if a rank waits for us to read, as our own reader does not: its silence is ours. */
+bool relay_is_blocked(const struct relay *relay);
 
 /* When relay_tick has something to do without input; INT64_MAX if never. */
 int64_t relay_deadline(const struct relay *relay);
@@ -162,6 +182,21 @@ void relay_watch_stream(struct relay_stream *stream);
 
 /* The console's reader has left: ends its streams and forgets what waits (relay_read.c). */
 void relay_end_console(struct relay *relay, struct console *console, int64_t now_ns);
+
+/* Puts fresh bytes, the last of the buffer, into files; forgets them if not shown (relay_files.c). */
+void relay_keep(struct relay_stream *stream, const char *bytes, size_t len, int64_t now_ns);
+
+/* Decides whether the stream is shown, by the plan and by what has become of its file and console. */
+void relay_choose_console(struct relay_stream *stream);
+
+/* True if what the stream brings goes to a file now (relay_files.c). */
+bool relay_is_filed(const struct relay_stream *stream);
+
+/* Forgets what waits for the console and shows nothing more of the stream (relay_files.c). */
+void relay_hide(struct relay_stream *stream);
+
+/* The stream has ended: nothing more comes for its file (relay_files.c). */
+void relay_end_file(struct relay_stream *stream);
 
 /* Gives the bulk back if what waits fits in the ring (relay_read.c). */
 void relay_give_back(struct relay_stream *stream);

@@ -3,9 +3,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "sys/source.h"
 
 #define DAY_MS 86400000
 
@@ -141,8 +141,5 @@ void relay_prefix_stamp(struct relay_prefix *prefix, int64_t unix_ms)
 
 int64_t relay_prefix_clock(void)
 {
-    struct timespec now = {0};
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return source_realtime() / 1000000;
 }

@@ -116,6 +116,16 @@ void relay_give_back(struct relay_stream *stream)
     stream->relay->borrower = NULL;
 }
 
+static void note_heard(struct relay_stream *stream, int64_t now_ns)
+{
+    struct relay *relay = stream->relay;
+    struct relay_rank *rank = rank_of(stream);
+
+    relay->heard_ns = now_ns;
+    relay->fresh_heard |= !rank->heard;
+    rank->heard = true;
+}
+
 size_t relay_read(struct relay_stream *stream, int64_t now_ns)
 {
     ssize_t count;
@@ -129,8 +139,10 @@ size_t relay_read(struct relay_stream *stream, int64_t now_ns)
     while (count < 0 && errno == EINTR);
     if (count > 0) {
         stream->len += (size_t)count;
+        note_heard(stream, now_ns);
         note_input(stream, (size_t)count, now_ns);
         show(stream, fresh, (size_t)count, now_ns);
+        relay_keep(stream, fresh, (size_t)count, now_ns);
     } else if (count == 0 || errno != EAGAIN) {
         relay_end_stream(stream, now_ns);
     }
@@ -171,6 +183,7 @@ void relay_end_stream(struct relay_stream *stream, int64_t now_ns)
     source_watch(stream->relay->epoll_fd, &stream->source, 0);
     close(stream->source.fd);
     stream->source.fd = -1;
+    relay_end_file(stream);
     note_shown(stream, now_ns);
 }
 
@@ -203,9 +216,10 @@ void relay_end_console(struct relay *relay, struct console *console, int64_t now
 
         if (stream->console != console)
             continue;
-        stream->start = stream->len = stream->lines = stream->seam = 0;
-        relay_give_back(stream);
-        if (!stream->ended) {
+        relay_hide(stream);
+        relay_choose_console(stream);
+        relay_watch_stream(stream);
+        if (!stream->ended && stream->console == console) {
             show_last(stream, now_ns);
             relay_end_stream(stream, now_ns);
         }

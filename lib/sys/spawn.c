@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "sys/terminal.h"
 
 static void child_tell(int status_fd, enum spawn_stage stage, int errnum)
 {
@@ -102,6 +103,8 @@ static _Noreturn void child_run(const struct spawn_request *request, pid_t paren
     /* Still with every signal blocked: a background group would be stopped by SIGTTOU here. */
     if (request->terminal)
         tcsetpgrp(STDIN_FILENO, getpid());
+    if (request->no_terminal)
+        terminal_leave();
     if (request->signals)
         sigset_child_keep(request->signals);
     else

@@ -21,6 +21,7 @@ struct spawn_request {
     const char *workdir;                    /* NULL: stay */
     int stdio[3];                           /* descriptors to become 0, 1, 2; -1: as inherited */
     bool terminal;                          /* take the controlling terminal, best effort */
+    bool no_terminal;                       /* have none, best effort */
     const struct sigset_inherited *signals; /* to be kept by the program; NULL: a clean slate */
     bool die_with_parent;                   /* PR_SET_PDEATHSIG SIGKILL; not when we are PID 1 */
 };

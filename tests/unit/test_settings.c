@@ -183,9 +183,6 @@ TEST(what_is_not_built_is_refused_unless_it_holds_already)
     settings_init(&settings);
     refuse(&settings, OPT_NO_NEW_PRIVS, SOURCE_SPEC, "true", "here: not built yet in this version");
     offer(&settings, OPT_NO_NEW_PRIVS, SOURCE_SPEC, "spec", "false");
-    refuse(&settings, OPT_RESTART_BACKOFF, SOURCE_SPEC, "2s",
-           "here: not built yet in this version");
-    offer(&settings, OPT_RESTART_BACKOFF, SOURCE_SPEC, "spec", "1000ms");
     refuse(&settings, OPT_WAIT_MASTER, SOURCE_SPEC, "15m", "here: not built yet in this version");
     refuse(&settings, OPT_WAIT_CHECK, SOURCE_SPEC, "dns", "here: not built yet in this version");
     refuse(&settings, OPT_USER, SOURCE_FLAG, "1000",
@@ -463,6 +460,7 @@ static const char *sample(enum option_id id)
     case OPTION_NPROC: return "3";
     case OPTION_NNODES: return "4";
     case OPTION_PORT: return "29511";
+    case OPTION_DECIMAL: return "0.5";
     case OPTION_DURATION: return "17s";
     case OPTION_SIZE: return "64Ki";
     case OPTION_SIGNAL: return "USR1";
@@ -472,7 +470,10 @@ static const char *sample(enum option_id id)
     case OPTION_CODES: return "143";
     case OPTION_WORD: return strrchr(row->words, '|') + 1;
     case OPTION_WORD_OR_INT: return "2";
+    case OPTION_HOST: return "host";
     case OPTION_ENDPOINT: return "host:29500";
+    case OPTION_STREAMS: return "0:3,1:1";
+    case OPTION_RANKS: return "0,2-3";
     case OPTION_TEXT: return "text";
     }
     return "";

@@ -3,11 +3,12 @@
 
 BASE   := err exitcode buf strvec scan digest cpuset signame json log secret
 MODEL  := option_rows option_names option_values options settings spec spec_keys spec_check \
-          program platform platform_place vendor devices devices_find devices_read cpus cpus_bind \
-          plan plan_program plan_ranks plan_shape plan_places plan_master plan_rdzv plan_output \
-          plan_security plan_files plan_stop plan_limits preflight rlimit rankenv span collective \
-          patterns finding traceback error_file evidence fsm limits stuck outcome judge restart \
-          ranks lag sentence exit_policy platform_rows platform_slurm platform_cloud platform_kube \
+          program hydra accelerate accelerate_doc accelerate_rows accelerate_place platform \
+          platform_place vendor devices devices_find devices_read cpus cpus_bind plan plan_program \
+          plan_ranks plan_shape plan_places plan_master plan_rdzv plan_output plan_security \
+          plan_files plan_stop plan_limits preflight rlimit rankenv span collective patterns \
+          finding traceback error_file evidence fsm limits stuck outcome judge restart ranks lag \
+          sentence exit_policy platform_rows platform_slurm platform_cloud platform_kube \
           platform_check
 REPORT := field groups lag_view bars shrink summary summary_facts page columns view plan_view \
           plan_view_json plan_view_text hints salvage saved pods explain explain_judge \
@@ -221,8 +222,8 @@ check-layers: $(OBJ_LIB) $(OBJ_CMD) ## prove layer directions, allowed symbols a
 
 # ---- lint ---------------------------------------------------------------------------------
 
-.PHONY: lint lint-format lint-cppcheck lint-shell lint-man format
-lint: lint-format lint-cppcheck lint-shell lint-man $(TIDY_OK) ## formatting and static analysis
+.PHONY: lint lint-format lint-cppcheck lint-shell lint-man lint-python format
+lint: lint-format lint-cppcheck lint-shell lint-man lint-python $(TIDY_OK) ## formatting and static analysis
 lint-format: | $(AFTER_DEPS)
 	@clang-format --dry-run -Werror $(C_FILES) $(H_FILES) </dev/null
 lint-cppcheck: | $(AFTER_DEPS)
@@ -233,6 +234,8 @@ lint-shell: | $(AFTER_DEPS)
 	@shellcheck -x $(SCRIPTS)
 lint-man: | $(AFTER_DEPS)
 	@mandoc -T lint -W warning cmd/rankinit/rankinit.1
+lint-python: | $(AFTER_DEPS)
+	@PYTHONPYCACHEPREFIX=$(BUILD)/lint/python /usr/bin/python3 -W error -m compileall -q lib/hydra
 # Slow, so one stamp per file; any header renews them all.
 $(TIDY_OK): $(BUILD)/lint/%.ok: % $(H_FILES) .clang-tidy tests/.clang-tidy | $(AFTER_DEPS)
 	@mkdir -p $(@D)

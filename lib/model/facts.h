@@ -76,6 +76,7 @@ struct facts {
     struct facts_caps caps;
     struct facts_user user;      /* if --user is stated; below sysroot */
     uint64_t cap_drop, cap_keep; /* --cap-drop and --cap-keep, as sets */
+    int64_t now_s;               /* Unix time */
     bool is_init;                /* pid 1 of its PID namespace */
     char hostname[256];
     char cwd[4096]; /* empty if it cannot be told */

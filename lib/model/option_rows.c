@@ -70,7 +70,8 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "spec", .type = OPTION_TEXT, .arg = "FILE",
         .help = "rank spec (/etc/rankinit/spec.yaml if it exists)" },
     [OPT_ACCELERATE_CONFIG] = {
-        .name = "accelerate-config", .type = OPTION_TEXT, .status = OPTION_NOT_YET },
+        .name = "accelerate-config", .type = OPTION_TEXT, .arg = "FILE|auto",
+        .help = "Accelerate's configuration file; auto: the one that accelerate itself would read" },
 
     /* what runs */
     [OPT_MODULE] = {
@@ -90,8 +91,8 @@ const struct option_row option_rows[OPT__COUNT] = {
         .note = "ranks always get LOCAL_RANK, and no argument without --local-rank-arg",
         .help = "no effect: ranks always get LOCAL_RANK" },
     [OPT_HYDRA] = {
-        .name = "hydra", .status = OPTION_NOT_YET, .group = GROUP_PROGRAM,
-        .spec_key = "hydra.pin", .dflt = "false" },
+        .name = "hydra", .group = GROUP_PROGRAM, .spec_key = "hydra.pin", .dflt = "false",
+        .help = "PROGRAM is a Hydra application: one run directory for all ranks" },
     [OPT_KEEP_ENV] = {
         .name = "keep-env", .group = GROUP_PROGRAM,
         .help = "keep inherited rank variables that rankinit does not set" },

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/hydra.h"
 #include "model/plan_parts.h"
 #include "model/platform.h"
 #include "model/program.h"
@@ -83,7 +84,7 @@ static bool is_for_ranks(enum option_id id)
     if (id == OPT_INIT_ONLY || id == OPT_SPEC || id == OPT_ACCELERATE_CONFIG)
         return false;
     return group == GROUP_RANKS || group == GROUP_DEVICES || id == OPT_LOCAL_RANK_ARG ||
-           id == OPT_KEEP_ENV || id == OPT_MAX_RESTARTS;
+           id == OPT_HYDRA || id == OPT_KEEP_ENV || id == OPT_MAX_RESTARTS;
 }
 
 static void note_settings(const struct settings *settings, struct plan *plan)
@@ -153,8 +154,8 @@ int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err 
     name_job(inputs->settings, ret);
     plan_note_env(inputs->spec, ret);
     if (plan_check_rdzv(inputs, ret, err) < 0 || plan_resolve_program(inputs, ret, err) < 0 ||
-        plan_resolve_ranks(inputs, ret, err) < 0 || plan_resolve_output(inputs, ret, err) < 0 ||
-        plan_resolve_limits(inputs, ret, err) < 0)
+        hydra_resolve(inputs, ret, err) < 0 || plan_resolve_ranks(inputs, ret, err) < 0 ||
+        plan_resolve_output(inputs, ret, err) < 0 || plan_resolve_limits(inputs, ret, err) < 0)
         return -1;
     plan_resolve_stop(inputs, ret);
     note_settings(inputs->settings, ret);

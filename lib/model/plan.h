@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/strvec.h"
+#include "model/accelerate.h"
 #include "model/devices.h"
 #include "model/exit_policy.h"
 #include "model/facts.h"
@@ -48,6 +49,12 @@ struct plan_job {
     const char *platform;      /* row that told who we are; "none" */
     const char *platform_told; /* one line: what it gave, what was not used; NULL: nothing */
     struct platform_task task; /* one rank per process: what is there stays, gaps are filled */
+};
+
+/* --hydra: see hydra.h. */
+struct plan_hydra {
+    bool pinned;
+    const char *dir; /* hydra.run.dir; NULL: the script's arguments state it */
 };
 
 struct plan_stop {
@@ -126,12 +133,13 @@ struct plan {
     enum plan_mode mode;
     bool torchrun; /* called under that name */
     struct plan_job job;
-    struct strvec argv;      /* of every leader but exceptions: "python", "-u", "train.py", ... */
-    struct strvec env;       /* what every leader's environment starts from: inherited, scrubbed,
+    struct strvec argv;  /* of every leader but exceptions: "python", "-u", "train.py", ... */
+    struct strvec env;   /* what every leader's environment starts from: inherited, scrubbed,
                               with the spec's env; rankenv adds what differs by rank */
-    const char *workdir;     /* NULL: stay */
-    bool local_rank_arg;     /* add --local-rank=N right after the script */
-    int script_index;        /* index in argv of the script or module; -1 if unknown */
+    const char *workdir; /* NULL: stay */
+    bool local_rank_arg; /* add --local-rank=N right after the script */
+    int script_index;    /* index in argv of the script or module; -1 if unknown */
+    struct plan_hydra hydra;
     struct plan_rank *ranks; /* job.nproc of them where ranks differ; NULL: all are the same */
     struct devices devices;
     struct plan_place *places; /* [job.nproc] in fan-out; NULL in init mode */
@@ -167,6 +175,7 @@ struct plan_inputs {
     const char *const *envp;
     struct settings *settings; /* flags, twins and spec read; the platform's part is added */
     const struct spec *spec;
+    const struct accelerate *accelerate; /* NULL: no such file */
     const struct facts *facts;
 };
 

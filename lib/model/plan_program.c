@@ -74,6 +74,8 @@ void plan_resolve_env(const struct plan_inputs *inputs, struct plan *plan)
         if (settings_int(settings, OPT_THREADS) > 0)
             env_unset(&plan->env, "OMP_NUM_THREADS");
     }
+    if (plan->mode == PLAN_FANOUT && inputs->accelerate)
+        rankenv_apply(&plan->env, &(struct strvec)STRVEC_INIT, &inputs->accelerate->env);
     security_set_names(&plan->security.user, &plan->env);
     rankenv_apply(&plan->env, &inputs->spec->env_unset, &inputs->spec->env_set);
 }

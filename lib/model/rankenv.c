@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "model/hydra.h"
 
 #define LIST_ROOM 32768 /* a list of devices: 8 GPUs in 7 MIG parts each need about 5 KiB */
 
@@ -303,8 +304,12 @@ void rankenv_argv(const struct plan *plan, int local_rank, struct strvec *ret)
     const struct strvec *argv = rankenv_program(plan, local_rank);
     bool own = argv != &plan->argv;
     int script = own ? plan->ranks[local_rank].script_index : plan->script_index;
+    bool pin = plan->hydra.pinned && script >= 0;
+    size_t place = pin ? hydra_place(argv, script) : 0;
 
     for (size_t i = 0; i < argv->count; i++) {
+        if (pin && i == place)
+            hydra_push(&plan->hydra, plan->job.first_rank + local_rank, ret);
         if (plan->mode == PLAN_FANOUT && i > 0)
             push_word(ret, argv->items[i], local_rank);
         else
@@ -312,4 +317,6 @@ void rankenv_argv(const struct plan *plan, int local_rank, struct strvec *ret)
         if (plan->local_rank_arg && (int)i == script)
             strvec_pushf(ret, "--local-rank=%d", local_rank);
     }
+    if (pin && place == argv->count)
+        hydra_push(&plan->hydra, plan->job.first_rank + local_rank, ret);
 }

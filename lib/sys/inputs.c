@@ -75,6 +75,31 @@ static int read_names(const char *sysroot, struct inputs *inputs, struct err *er
     return seccomp_check(rows[OPT_SECCOMP_DENY].origin, rows[OPT_SECCOMP_DENY].text, true, err);
 }
 
+/* --accelerate-config: that file, or the one that accelerate itself would find. */
+static int read_accelerate(struct inputs *inputs, struct err *err)
+{
+    const char *path = settings_text(&inputs->settings, OPT_ACCELERATE_CONFIG);
+    CLEANUP(strvec_release) struct strvec texts = STRVEC_INIT;
+    CLEANUP_FREE char *bytes = NULL;
+    size_t len;
+
+    if (!path)
+        return 0;
+    if (strcmp(path, "auto") == 0)
+        path = accelerate_default_path(inputs->plan.envp, &texts);
+    if (!path)
+        return err_set(err, ERR_SPEC,
+                       "%s: auto: neither HF_HOME nor XDG_CACHE_HOME nor HOME is set",
+                       inputs->settings.rows[OPT_ACCELERATE_CONFIG].origin);
+    if (file_read(path, SPEC_BYTES_MAX, &bytes, &len, err) < 0)
+        return err_wrap(err, "%s", inputs->settings.rows[OPT_ACCELERATE_CONFIG].origin);
+    inputs->plan.accelerate = &inputs->accelerate;
+    return accelerate_read(&(struct accelerate_source){.document = {bytes, len, path},
+                                                       .envp = inputs->plan.envp,
+                                                       .cwd = inputs->facts.cwd},
+                           &inputs->settings, &inputs->accelerate, err);
+}
+
 int inputs_read(struct inputs *ret, const char *const *argv, const char *const *envp,
                 struct err *err)
 {
@@ -101,8 +126,10 @@ int inputs_read(struct inputs *ret, const char *const *argv, const char *const *
     sysroot = sysroot ? sysroot : "";
     facts_collect(sysroot, envp, true, &ret->facts);
     if (check_sysroot(&ret->settings.rows[OPT_SYSROOT], err) < 0 ||
-        read_spec(ret, sysroot, err) < 0 || read_names(sysroot, ret, err) < 0)
+        read_spec(ret, sysroot, err) < 0 || read_accelerate(ret, err) < 0 ||
+        read_names(sysroot, ret, err) < 0)
         return -1;
+    strvec_push_all(&ret->notices, strvec_texts(&ret->accelerate.notices));
     if (cpus_bind_wanted(&ret->settings, &ret->spec))
         facts_collect_topology(sysroot, ret->topology, &ret->facts);
     return OPTIONS_RUN;
@@ -112,5 +139,6 @@ void inputs_release(struct inputs *inputs)
 {
     settings_release(&inputs->settings);
     spec_release(&inputs->spec);
+    accelerate_release(&inputs->accelerate);
     strvec_release(&inputs->notices);
 }

@@ -218,6 +218,15 @@ static void spawn_one(struct loop *loop, int local_rank, int64_t now)
     source_watch(loop->epoll_fd, &rank->status, EPOLLIN);
 }
 
+/* What came while no rank was there is theirs all the same; a stop has ended all before this. */
+static void pass_early(struct loop *loop)
+{
+    for (int signal = 1; loop->early; signal++, loop->early >>= 1) {
+        if (loop->early & 1)
+            loop_signal_leaders(loop, signal, false);
+    }
+}
+
 /*
  * All ranks, one after another, without waiting for any. When one cannot be started the others are
  * not started either: a drain has begun, and after that nothing is spawned.
@@ -233,6 +242,7 @@ static void spawn_all(struct loop *loop)
         }
     }
     limits_begin(&loop->limits, loop_now(loop));
+    pass_early(loop);
     /* What the next attempt needs too is kept, as long as there may be one. */
     if (loop->plan->restart.max > 0)
         return;

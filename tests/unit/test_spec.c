@@ -238,8 +238,6 @@ TEST(refuses_what_is_not_built_yet)
             "spec.yaml:2:18: security.drop: not built yet in this version");
     refuses(V "security: {seccomp: default}",
             "spec.yaml:2:21: security.seccomp: not built yet in this version");
-    refuses(V "rendezvous: {wait: 15m}",
-            "spec.yaml:2:20: rendezvous.wait: not built yet in this version");
     refuses(V "rendezvous: {master_port: from-job-id}",
             "spec.yaml:2:27: rendezvous.master_port: from-job-id: not built yet in this version");
 }

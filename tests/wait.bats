@@ -18,7 +18,7 @@ setup() {
 # A shell that is alone with its network, its name server (unless NO_SERVER is set) and its own
 # resolv.conf, hosts and nsswitch.conf, which are the files of these names in $T.
 net() {
-    unshare --net --mount --pid --fork --mount-proc --kill-child bash -euc '
+    ${EXEC-} unshare --net --mount --pid --fork --mount-proc --kill-child bash -euc '
         ip link set lo up
         for file in resolv.conf hosts nsswitch.conf; do
             [ -e "/etc/$file" ] || : >"/etc/$file"
@@ -35,7 +35,7 @@ net() {
 # in_net SCRIPT: `run` of it; net_start SCRIPT: in the background, as start.
 in_net() { run net "$1"; }
 net_start() {
-    net "$1" >"$T/out" 2>"$T/err" </dev/null &
+    EXEC=exec net "$1" >"$T/out" 2>"$T/err" </dev/null &
     RUN_PID=$!
     STARTED+=("$RUN_PID")
 }

@@ -38,7 +38,17 @@ static void set_prefix(struct plan *plan, const char *template)
     plan->output.prefix_template = template ? strvec_push(&plan->texts, template) : NULL;
 }
 
-/* One program on a terminal, or in init mode, keeps what it has; unless a prefix is asked for. */
+/* Whether ranks are silent can only be told of what is heard. */
+static bool must_hear(const struct settings *settings)
+{
+    return settings_ns(settings, OPT_IDLE_TIMEOUT) > 0 ||
+           settings_ns(settings, OPT_START_TIMEOUT) > 0;
+}
+
+/*
+ * One program on a terminal, or in init mode, keeps what it has; unless a prefix, or a limit on
+ * silence, is asked for.
+ */
 static int resolve_capture(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
 {
     const struct settings *settings = inputs->settings;
@@ -51,7 +61,7 @@ static int resolve_capture(const struct plan_inputs *inputs, struct plan *plan, 
         return err_set(err, ERR_SPEC, "%s needs the output to pass through, %s says none",
                        settings->rows[OPT_LOG_PREFIX].origin, settings->rows[OPT_CAPTURE].origin);
     if (word == CAPTURE_AUTO)
-        word = alone && !prefix ? CAPTURE_NONE : CAPTURE_BOTH;
+        word = alone && !prefix && !must_hear(settings) ? CAPTURE_NONE : CAPTURE_BOTH;
     plan->output.capture_out = word == CAPTURE_BOTH;
     plan->output.capture_err = word != CAPTURE_NONE;
     set_prefix(plan, word == CAPTURE_NONE ? NULL : template);

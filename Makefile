@@ -1,18 +1,20 @@
 # rankinit: one non-recursive Makefile. `make help` lists its targets and variables.
 # A new source file is a choice of layer: put its name into one of the lists below.
 
-BASE   := err exitcode buf strvec scan cpuset signame json log secret
+BASE   := err exitcode buf strvec scan digest cpuset signame json log secret
 MODEL  := option_rows option_names option_values options settings spec spec_keys spec_check \
           program platform platform_place vendor devices devices_find devices_read cpus cpus_bind \
           plan plan_program plan_ranks plan_shape plan_places plan_master plan_rdzv plan_output \
-          plan_stop plan_limits waiting preflight rankenv span collective patterns finding traceback error_file evidence fsm \
-          limits stuck outcome judge restart lag sentence exit_policy platform_rows platform_slurm platform_cloud \
-          platform_kube platform_check
-REPORT := field groups bars shrink summary summary_facts page columns view plan_view plan_view_json plan_view_text \
-          hints
-SYS    := source file numbered facts facts_devices facts_nvidia facts_topology facts_cgroup inherit \
-          sigset terminal prepare attempt device_check resolve wait_master spawn reap descendants console relay relay_prefix relay_read \
-          relay_write rendezvous deliver publish loop loop_actions loop_events loop_limits loop_restart loop_wait inputs
+          plan_files plan_stop plan_limits waiting preflight rankenv span collective patterns \
+          finding traceback error_file evidence fsm limits stuck outcome judge restart ranks lag sentence \
+          exit_policy platform_rows platform_slurm platform_cloud platform_kube platform_check
+REPORT := field groups lag_view bars shrink summary summary_facts page columns view plan_view \
+          plan_view_json plan_view_text hints salvage saved pods explain explain_judge \
+          explain_sentence explain_nodes explain_notes explain_page
+SYS    := source file numbered facts facts_devices facts_nvidia facts_topology facts_cgroup \
+          inherit sigset terminal logs prepare attempt device_check resolve wait_master spawn reap descendants console \
+          relay relay_prefix relay_read relay_write relay_files rendezvous deliver publish loop \
+          loop_actions loop_events loop_limits loop_restart loop_wait inputs explain
 CMD    := main
 
 # Third-party libraries, dependants first. Each has one home: see tests/check-layers.

@@ -29,6 +29,8 @@ load lib
     echo '{"apiVersion": "rankinit/v1", "command": ["a", "", 1]}' >"$T/good/command"
     echo '{"apiVersion": "rankinit/v1", "ranks": [{"local": 3, "command": ["a"]}]}' >"$T/good/ranks"
 
+    echo '{"apiVersion": "rankinit/v1", "ranks": [{"local": 3, "cpus": 0}, {"local": 2, "cpus": "0-1,3"}]}' >"$T/good/ranks-cpus"
+
     echo '{}' >"$T/bad/version"
     echo '{"apiVersion": "rankinit/v2"}' >"$T/bad/version-2"
     echo '{"apiVersion": "rankinit/v1", "jobs": {}}' >"$T/bad/key"
@@ -45,6 +47,7 @@ load lib
     echo '{"apiVersion": "rankinit/v1", "ranks": [{"local": "a", "command": ["a"]}]}' >"$T/bad/ranks-local"
     echo '{"apiVersion": "rankinit/v1", "ranks": [{"local": 4096, "command": ["a"]}]}' >"$T/bad/ranks-large"
     echo '{"apiVersion": "rankinit/v1", "ranks": [{"local": 0}]}' >"$T/bad/ranks-nothing"
+    echo '{"apiVersion": "rankinit/v1", "ranks": [{"local": 0, "cpus": "all"}]}' >"$T/bad/ranks-cpus"
 
     "$PYTHON" "$ROOT/tests/validate-spec" "$T"/good/*
     for name in "$T"/good/*; do

@@ -128,7 +128,7 @@ os.execv(sys.argv[2], sys.argv[2:])' "$T/file" "$RANKINIT" "$PAYLOAD" hold "$T/r
 }
 
 @test "--inherit-signals keeps what tini keeps: mask and ignored set" {
-    local with=(env --ignore-signal=HUP,CHLD --block-signal=USR2) direct
+    local with=(env --ignore-signal=HUP --ignore-signal=CHLD --block-signal=USR2) direct
     # What a program finds without us: our own caller may ignore more, even 32 and 33.
     direct=$("${with[@]}" "$PAYLOAD" state)
     [ $((0x$(sed -n 's/^SigIgn:\t//p' <<<"$direct") & 0x10001)) -eq $((0x10001)) ]

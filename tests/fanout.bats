@@ -144,13 +144,33 @@ clean() {
 
 @test "a flag that is not built yet is refused, never ignored" {
     local flag
-    for flag in --status --seccomp=default --cap-drop=ALL --user=1000 --tee=3; do
+    for flag in --status --seccomp=default --cap-drop=ALL --user=1000; do
         clean -- "$flag" true
         assert_eq "$flag $status" "$flag 64"
         assert_has "$stderr" "${flag%%=*}"
     done
     clean RANKINIT_STATUS=1 -- true
     assert_eq "$status" 78
+}
+
+@test "what is refused is told after what was noticed on the way, such as a misspelt variable" {
+    clean PET_NNODES=2 PET_NNODE_RANK=1 -- train.py
+    assert_eq "$status" 78
+    assert_has "$stderr" "PET_NNODE_RANK has no effect: no setting of that name is read; did you mean PET_NODE_RANK?
+rankinit: PET_NNODES says 2 nodes, but nothing says which one this is"
+    clean RANKINIT_NODERANK=1 -- --nnodes 2 --master-addr a true
+    assert_eq "$status" 78
+    assert_has "$stderr" "did you mean RANKINIT_NODE_RANK?"
+    clean RANKINIT_NODERANK=1 -- -q --nnodes 2 --master-addr a true
+    assert_lacks "$stderr" NODERANK
+}
+
+@test "a spec in an environment variable may have several lines" {
+    clean RANKINIT_SPEC=$'apiVersion: rankinit/v1\njob: {nproc_per_node: 2}\n' -- sh -c 'echo $WORLD_SIZE'
+    assert_eq "$status $output" $'0 2\n2'
+    clean RANKINIT_SPEC=$'apiVersion: rankinit/v1\njobs: {}\n' -- true
+    assert_eq "$status" 78
+    assert_has "$stderr" "RANKINIT_SPEC:2:1: unknown key"
 }
 
 @test "a platform decides only in a fan-out, and only what nobody stated" {

@@ -84,3 +84,15 @@ EOF
         --log-prefix '<${role_name} ${rank} ${local_rank} ${node_rank} ${x}> ' echo hi >"$T/out" 2>/dev/null
     assert_eq "$(sort "$T/out")" $'<r 2 0 1 ${x}> hi\n<r 3 1 1 ${x}> hi'
 }
+
+@test "four ranks of 1,000,000 lines each, any bytes and lengths: whole, in order, none lost" {
+    "$RANKINIT" --nproc-per-node 4 sh -c 'exec "$PAYLOAD" lines 1 "$RANK" 1000000' 2>"$T/err" |
+        "$PAYLOAD" check-lines 0,1,2,3 1000000 0
+}
+
+@test "32 writers of 1,000 lines each to both streams, behind a prefix: whole, in order, none lost" {
+    "$RANKINIT" --nproc-per-node 32 --report never --log-prefix 'prefix: ' \
+        sh -c '"$PAYLOAD" lines 1 "$RANK" 1000; exec "$PAYLOAD" lines 2 "$RANK" 1000' >"$T/out" 2>"$T/err"
+    "$PAYLOAD" check-lines "$(seq -s , 0 31)" 1000 8 <"$T/out"
+    "$PAYLOAD" check-lines "$(seq -s , 0 31)" 1000 8 <"$T/err"
+}

@@ -358,5 +358,6 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     assert_json "$T/s.json" '.failures[0] | [.ranks, .class] | @csv' '"0,2","victim"'
     assert_has "$(json_get "$T/s.json" .message)" 'rank 1 was silent in a collective; rank '
     assert_has "$(json_get "$T/s.json" .message)" 'in REDUCE, SeqNum 31'
+    assert_json "$T/s.json" '.collective | [.op, .seq, .waited, .silent] | @csv' '"REDUCE",31,"0,2","1"'
     assert_schema "$T/s.json"
 }

@@ -16,6 +16,7 @@
 #include "model/options.h"
 #include "model/plan.h"
 #include "report/plan_view.h"
+#include "sys/explain.h"
 #include "sys/file.h"
 #include "sys/inherit.h"
 #include "sys/inputs.h"
@@ -54,8 +55,7 @@ static int run(const struct plan *plan, const struct sigset_inherited *signals)
     int code;
 
     log_set_level(plan->log_level);
-    for (size_t i = 0; i < plan->notices.count; i++)
-        log_notice("%s", plan->notices.items[i]);
+    log_notices(&plan->notices);
     if (plan->parent_death_signal)
         prctl(PR_SET_PDEATHSIG, plan->parent_death_signal, 0, 0, 0);
     code = prepare_and_run(plan, signals, &err);
@@ -75,6 +75,31 @@ static int print_plan(const struct plan *plan, const struct inputs *inputs)
     return file_write_all(STDOUT_FILENO, text, len) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* What cannot be, after what was noticed on the way: a misspelt variable may be why. */
+static int refuse(const struct inputs *inputs, const struct plan *plan, const struct err *err)
+{
+    CLEANUP(plan_release) struct plan refused;
+
+    plan_refused(&inputs->plan, &refused);
+    log_set_level(refused.log_level);
+    log_notices(&inputs->notices);
+    log_notices(&plan->notices);
+    return publish_refusal(&refused, err);
+}
+
+/* --explain: nothing runs, so signals may end us as they end any program. */
+static int explain(const struct inputs *inputs)
+{
+    struct err err = ERR_INIT;
+
+    sigset_child_unblock(0);
+    if (explain_files(settings_text(&inputs->settings, OPT_EXPLAIN), inputs->plan.program, &err) ==
+        0)
+        return EXIT_SUCCESS;
+    log_error("%s", err.message);
+    return exitcode_of_kind(err.kind);
+}
+
 /* Everything that is decided, from everything that is said and seen; -1: *plan is to be run. */
 static int decide(const char *const *argv, const char *const *envp, struct plan *plan)
 {
@@ -86,12 +111,10 @@ static int decide(const char *const *argv, const char *const *envp, struct plan 
         return print_help();
     if (verb == OPTIONS_VERSION)
         return print_version();
-    if (verb < 0 || plan_resolve(&inputs.plan, plan, &err) < 0) {
-        CLEANUP(plan_release) struct plan refused;
-
-        plan_refused(&inputs.plan, &refused);
-        return publish_refusal(&refused, &err);
-    }
+    if (verb == OPTIONS_EXPLAIN)
+        return explain(&inputs);
+    if (verb < 0 || plan_resolve(&inputs.plan, plan, &err) < 0)
+        return refuse(&inputs, plan, &err);
     strvec_push_all(&plan->notices, strvec_texts(&inputs.notices));
     return settings_text(&inputs.settings, OPT_PLAN) ? print_plan(plan, &inputs) : -1;
 }

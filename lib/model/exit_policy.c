@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/exitcode.h"
 #include "base/scan.h"
 
@@ -11,25 +10,12 @@
 #define STOP_RANK       1
 #define OOM_FAIL        1
 
-/* Takes one item of a list with commas off *text; false at its end. */
-static bool next_item(const char **text, char room[static ITEM_ROOM])
-{
-    struct buf item = {.data = room, .capacity = ITEM_ROOM};
-    size_t len = *text ? strcspn(*text, ",") : 0;
-
-    if (len == 0)
-        return false;
-    buf_add(&item, *text, len);
-    *text += len + ((*text)[len] == ',');
-    return true;
-}
-
 void exit_policy_codes(const char *text, bool ret[EXIT_CODES])
 {
     char item[ITEM_ROOM];
     long code;
 
-    while (next_item(&text, item)) {
+    while (scan_item(&text, item, sizeof(item))) {
         if (scan_int(item, 0, EXIT_CODES - 1, &code))
             ret[code] = true;
     }
@@ -39,7 +25,7 @@ static void read_map(const char *text, short map[EXIT_CODES])
 {
     char item[ITEM_ROOM];
 
-    while (next_item(&text, item)) {
+    while (scan_item(&text, item, sizeof(item))) {
         char *colon = strchr(item, ':');
         long from, to;
 

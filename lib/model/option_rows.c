@@ -24,16 +24,16 @@ const struct option_row option_rows[OPT__COUNT] = {
         .help = "which node this is, from 0; auto: as the platform says; "
                 "from-hostname: the number that the hostname ends in" },
     [OPT_MASTER_ADDR] = {
-        .name = "master-addr", .type = OPTION_TEXT, .words = "auto",
+        .name = "master-addr", .type = OPTION_HOST, .words = "auto",
         .pet = true, .shape = true, .identity = true, .auto_unset = true,
         .spec_key = "rendezvous.master_addr", .arg = "HOST|auto",
         .help = "where rank 0 listens; auto: as the platform says" },
     [OPT_MASTER_PORT] = {
         .name = "master-port", .type = OPTION_PORT, .words = "auto|from-job-id",
-        .refused_words = "from-job-id", .note = "not built yet in this version",
         .pet = true, .shape = true, .identity = true, .auto_unset = true,
-        .spec_key = "rendezvous.master_port", .arg = "PORT|auto",
-        .help = "port of rank 0; auto: a free one, or 29500 on several nodes" },
+        .spec_key = "rendezvous.master_port", .arg = "PORT|auto|from-job-id",
+        .help = "port of rank 0; auto: a free one, or 29500 on several nodes; "
+                "from-job-id: made from --rdzv-id, the same on every node" },
     [OPT_RDZV_BACKEND] = {
         .name = "rdzv-backend", .type = OPTION_WORD, .words = "static|c10d|etcd|etcd-v2",
         .refused_words = "etcd|etcd-v2",
@@ -54,7 +54,7 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "standalone", .pet = true, .shape = true,
         .help = "one node, a free port; overrides the rendezvous options" },
     [OPT_LOCAL_ADDR] = {
-        .name = "local-addr", .type = OPTION_TEXT, .pet = true, .arg = "HOST",
+        .name = "local-addr", .type = OPTION_HOST, .pet = true, .arg = "HOST",
         .help = "MASTER_ADDR of a single node that has no other" },
     [OPT_ROLE] = {
         .name = "role", .type = OPTION_TEXT, .pet = true, .spec_key = "job.role", .arg = "NAME",
@@ -217,7 +217,7 @@ const struct option_row option_rows[OPT__COUNT] = {
         .spec_key = "limits.start", .arg = "DURATION",
         .help = "the same when no rank has written anything, or is ready, so long after its start" },
     [OPT_MONITOR_INTERVAL] = {
-        .name = "monitor-interval", .type = OPTION_TEXT, .status = OPTION_NO_EFFECT,
+        .name = "monitor-interval", .type = OPTION_DECIMAL, .status = OPTION_NO_EFFECT,
         .group = GROUP_STOPPING, .pet = true, .arg = "SECONDS",
         .note = "rankinit does not poll: the kernel wakes it when a rank ends",
         .help = "no effect: rankinit does not poll" },
@@ -246,29 +246,33 @@ const struct option_row option_rows[OPT__COUNT] = {
     [OPT_LOG_DIR] = {
         .name = "log-dir", .type = OPTION_TEXT, .group = GROUP_OUTPUT, .pet = true,
         .spec_key = "output.log_dir", .arg = "DIR",
-        .help = "where the ranks' error files are made (a temporary directory)" },
+        .help = "where files of ranks' output and error files are made; /dev/null: nowhere" },
     [OPT_REDIRECTS] = {
-        .name = "redirects", .letter = 'r', .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_OUTPUT, .pet = true, .spec_key = "output.redirects", .dflt = "0" },
+        .name = "redirects", .letter = 'r', .type = OPTION_STREAMS, .group = GROUP_OUTPUT,
+        .pet = true, .spec_key = "output.redirects", .arg = "0-3|RANK:0-3,...", .dflt = "0",
+        .help = "ranks' output to files instead of the console: 1 stdout, 2 stderr, 3 both" },
     [OPT_TEE] = {
-        .name = "tee", .letter = 't', .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_OUTPUT, .pet = true, .spec_key = "output.tee", .dflt = "0" },
+        .name = "tee", .letter = 't', .type = OPTION_STREAMS, .group = GROUP_OUTPUT,
+        .pet = true, .spec_key = "output.tee", .arg = "0-3|RANK:0-3,...", .dflt = "0",
+        .help = "the same, to files and to the console" },
     [OPT_LOCAL_RANKS_FILTER] = {
-        .name = "local-ranks-filter", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_OUTPUT, .pet = true },
+        .name = "local-ranks-filter", .type = OPTION_RANKS, .group = GROUP_OUTPUT, .pet = true,
+        .arg = "LIST", .help = "only these local ranks are on the console" },
     [OPT_DUPLICATE_STDOUT_FILTERS] = {
-        .name = "duplicate-stdout-filters", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_OUTPUT, .pet = true },
+        .name = "duplicate-stdout-filters", .type = OPTION_TEXT, .group = GROUP_OUTPUT,
+        .pet = true, .arg = "TEXT,...",
+        .help = "lines of tee'd stdout with one of these also to filtered_stdout.log" },
     [OPT_DUPLICATE_STDERR_FILTERS] = {
-        .name = "duplicate-stderr-filters", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_OUTPUT, .pet = true },
+        .name = "duplicate-stderr-filters", .type = OPTION_TEXT, .group = GROUP_OUTPUT,
+        .pet = true, .arg = "TEXT,...",
+        .help = "lines of tee'd stderr with one of these also to filtered_stderr.log" },
     [OPT_LOGS_SPECS] = {
         .name = "logs-specs", .type = OPTION_TEXT, .status = OPTION_REFUSED,
         .group = GROUP_OUTPUT, .note = "it names a Python plug-in and rankinit runs no Python" },
     [OPT_OUTPUT_MAX_BYTES] = {
         .name = "output-max-bytes", .spec_only = true, .type = OPTION_SIZE,
-        .status = OPTION_NOT_YET, .group = GROUP_OUTPUT,
-        .spec_key = "output.max_bytes", .dflt = "0" },
+        .group = GROUP_OUTPUT, .spec_key = "output.max_bytes", .dflt = "0",
+        .help = "of a file of output; then it becomes FILE.1 and a new one is begun (0: no limit)" },
 
     /* verdict */
     [OPT_REPORT] = {
@@ -365,7 +369,8 @@ const struct option_row option_rows[OPT__COUNT] = {
         .words = "text|json", .arg = "text|json",
         .help = "print what would run and where every value came from; run nothing" },
     [OPT_EXPLAIN] = {
-        .name = "explain", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .group = GROUP_OTHER },
+        .name = "explain", .type = OPTION_TEXT, .group = GROUP_OTHER, .arg = "FILE...|-",
+        .help = "tell what saved summary documents or pods (kubectl get pods -o json) say" },
     [OPT_STATUS] = {
         .name = "status", .optional_value = true, .type = OPTION_WORD,
         .status = OPTION_NOT_YET, .group = GROUP_OTHER, .words = "text|json" },

@@ -128,6 +128,12 @@ static int read_long(struct reader *reader, const char *text)
 /* Reads letters, what follows "-": "gs", "vvv", "e143". */
 static int read_letters(struct reader *reader, const char *word)
 {
+    int whole = word[2] != '\0' ? options_find(word + 1, strcspn(word + 1, "=")) : -1;
+
+    /* No name of an option is a cluster that could be meant. */
+    if (whole >= 0)
+        return err_set(reader->err, ERR_USAGE, "unknown option %.80s; did you mean --%s?", word,
+                       option_rows[whole].name);
     for (const char *at = word + 1; *at != '\0'; at++) {
         char origin[] = {'-', *at, '\0'};
         int id = find_letter(*at);

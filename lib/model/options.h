@@ -133,6 +133,7 @@ enum option_type {
     OPTION_NPROC,       /* auto, gpu, cpu, or 1..4096 */
     OPTION_NNODES,      /* N or MIN:MAX with equal ends */
     OPTION_PORT,        /* 1..65535, or one of `words` */
+    OPTION_DECIMAL,     /* 0.1, 5 */
     OPTION_DURATION,    /* scan_duration */
     OPTION_SIZE,        /* scan_size */
     OPTION_SIGNAL,      /* signame_number */
@@ -142,7 +143,10 @@ enum option_type {
     OPTION_CODE_MAP,    /* FROM:TO, each 0..255; repeatable, joined by commas */
     OPTION_WORD,        /* one of `words` */
     OPTION_WORD_OR_INT, /* one of `words`, or min..max */
+    OPTION_HOST,        /* a host name or an address */
     OPTION_ENDPOINT,    /* HOST, HOST:PORT or [IPV6]:PORT */
+    OPTION_STREAMS,     /* 0..3 for all ranks, or RANK:0..3, joined by commas */
+    OPTION_RANKS,       /* local ranks: 0,1 or 0-3,6 */
     OPTION_TEXT         /* anything but the empty text */
 };
 
@@ -193,7 +197,7 @@ extern const struct option_row option_rows[OPT__COUNT];
 struct settings;
 
 /* What the command line asks for. */
-enum options_verb { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
+enum options_verb { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_EXPLAIN };
 
 /*
  * Reads argv (argv[0] skipped) into settings as flags, up to the first word that is no option or

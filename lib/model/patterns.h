@@ -32,6 +32,12 @@ enum echo patterns_echo(struct span text);
 /* True if the line is a fatal one; *ret points into it. */
 bool patterns_fatal(struct span line, struct fatal *ret);
 
+/*
+ * True for fatal lines that begin with a bracket: NCCL's watchdog, a last line of torch's C++ side
+ * ("[F1130 ... x.cpp:7] text"), Open MPI ("[host:7] *** ..."); *ret is the part that says so.
+ */
+bool patterns_bracketed(struct span line, struct span *ret);
+
 /* True if the line is written by a runtime around a failure: no sign that the rank works on. */
 bool patterns_is_noise(struct span line);
 

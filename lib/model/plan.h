@@ -77,8 +77,19 @@ struct restart_config {
     bool only[EXIT_CODES], never[EXIT_CODES]; /* by exit code, before it is mapped */
 };
 
+/* Where a rank's output goes, stdout first. */
+struct plan_sinks {
+    bool file[2];    /* to stdout.log, stderr.log */
+    bool console[2]; /* false: not shown */
+};
+
 struct plan_output {
     bool capture_out, capture_err; /* through pipes of ours */
+    struct plan_sinks *sinks;      /* [job.nproc]; NULL: all to the console alone */
+    struct strvec duplicates[2];   /* lines with such a text also go to filtered_stdout.log, ... */
+    uint64_t file_max_bytes;       /* of a file, then it is rotated once; 0: no limit */
+    bool files;                    /* any sink is a file */
+    bool tee;                      /* any output was to be tee'd */
     enum plan_prefix prefix;
     const char *prefix_template; /* "[rank ${rank}] " */
     int tail_lines;
@@ -102,8 +113,10 @@ struct plan_place {
     const char *uuids, *bus_ids; /* of its devices, with commas; "": not known of all */
     int numa_node;               /* of its first device, else of its CPUs; -1: unknown */
     bool bound;
+    bool own;           /* to CPUs that the spec names for it */
     struct cpuset cpus; /* if bound */
     int memory_node;    /* whose memory it prefers, if bound; -1: any */
+    int threads;        /* OMP_NUM_THREADS instead of the plan's; 0: the same */
 };
 
 /* What is different for one rank here, by the spec's ranks: (devices.own has its devices). */
@@ -129,7 +142,8 @@ struct plan {
     struct plan_place *places; /* [job.nproc] in fan-out; NULL in init mode */
     int omp_threads;           /* OMP_NUM_THREADS to set when unset; 0: leave alone */
     const char *error_dir;     /* where error files are made; NULL: nowhere, or not wanted */
-    bool log_dir_stated;       /* error_dir is the user's --log-dir: kept, and must be usable */
+    bool log_dir_stated;       /* error_dir is the user's --log-dir: must be usable */
+    bool keep_run_dir;         /* the folder made there stays: it is the user's, or has output */
     struct plan_stop stop;
     struct plan_wait wait;
     struct limits_config limits;

@@ -179,6 +179,11 @@ static int check_same(const struct platform *platform, const struct platform_pla
 static int offer_word(struct settings *settings, enum option_id id,
                       const struct platform_word *word, struct err *err)
 {
+    long number;
+
+    /* The words of --node-rank are for people. */
+    if (id == OPT_NODE_RANK && !scan_int(word->text, 0, INT_MAX, &number))
+        return err_set(err, ERR_SPEC, "%s=%.40s is no number from 0", word->from, word->text);
     return settings_offer(settings, id, &(struct setting){SOURCE_PLATFORM, word->text, word->from},
                           err);
 }

@@ -252,6 +252,13 @@ static void set_truth(const struct plan *plan, int local_rank, const struct rank
     set_or_unset(env, "RANKINIT_THIS_READY_FILE", late->ready_file);
 }
 
+static int threads_of(const struct plan *plan, int local_rank)
+{
+    int own = plan->places ? plan->places[local_rank].threads : 0;
+
+    return own > 0 ? own : plan->omp_threads;
+}
+
 void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv_late *late,
                    struct strvec *ret)
 {
@@ -268,8 +275,8 @@ void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv
     set_truth(plan, local_rank, late, ret);
     set_default(ret, "PYTHONUNBUFFERED", "1");
     set_default(ret, "PYTHONFAULTHANDLER", "1");
-    if (plan->omp_threads > 0 && !env_get(strvec_texts(ret), "OMP_NUM_THREADS"))
-        set_int(ret, "OMP_NUM_THREADS", plan->omp_threads);
+    if (threads_of(plan, local_rank) > 0 && !env_get(strvec_texts(ret), "OMP_NUM_THREADS"))
+        set_int(ret, "OMP_NUM_THREADS", threads_of(plan, local_rank));
 }
 
 const struct strvec *rankenv_program(const struct plan *plan, int local_rank)

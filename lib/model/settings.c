@@ -308,6 +308,14 @@ int64_t settings_ns(const struct settings *settings, enum option_id id)
     return text && scan_duration(text, &ns) ? ns : 0;
 }
 
+uint64_t settings_size(const struct settings *settings, enum option_id id)
+{
+    const char *text = settings->rows[id].text;
+    uint64_t bytes;
+
+    return text && scan_size(text, &bytes) ? bytes : 0;
+}
+
 int settings_word(const struct settings *settings, enum option_id id)
 {
     const char *text = settings->rows[id].text;

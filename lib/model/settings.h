@@ -79,6 +79,7 @@ const char *settings_source_word(enum setting_source source);
 const char *settings_text(const struct settings *settings, enum option_id id);
 long settings_int(const struct settings *settings, enum option_id id);
 int64_t settings_ns(const struct settings *settings, enum option_id id);
+uint64_t settings_size(const struct settings *settings, enum option_id id);
 int settings_word(const struct settings *settings, enum option_id id);
 bool settings_flag(const struct settings *settings, enum option_id id);
 

@@ -124,7 +124,7 @@ struct spec_env {
 
 /* A row of ranks:. */
 struct spec_row {
-    char *local, *devices;
+    char *local, *devices, *cpus;
     struct spec_env *env;
     unsigned env_count;
     struct spec_texts command;

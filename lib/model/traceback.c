@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "model/collective.h"
-
 /* Lines that may follow the first of a message; the first few do not count as going on. */
 #define MESSAGE_LINES      8
 #define MESSAGE_LINES_FREE 4
@@ -43,8 +41,9 @@ static bool is_digit(char c)
 static bool may_matter(struct span line)
 {
     static const char starts[256] = {
-        ['\033'] = 1, ['*'] = 1, ['='] = 1, ['-'] = 1, ['A'] = 1, ['B'] = 1, ['C'] = 1, ['E'] = 1,
-        ['F'] = 1,    ['I'] = 1, ['N'] = 1, ['S'] = 1, ['c'] = 1, ['d'] = 1, ['f'] = 1, ['t'] = 1,
+        ['\033'] = 1, ['*'] = 1, ['='] = 1, ['-'] = 1, ['A'] = 1, ['B'] = 1,
+        ['C'] = 1,    ['E'] = 1, ['F'] = 1, ['I'] = 1, ['M'] = 1, ['N'] = 1,
+        ['S'] = 1,    ['c'] = 1, ['d'] = 1, ['f'] = 1, ['t'] = 1,
     };
     size_t i = 0;
 
@@ -57,13 +56,13 @@ static bool may_matter(struct span line)
     if (line.text[0] == ' ')
         return span_starts(line, "  File \"");
     if (line.text[0] == '[')
-        return collective_is_timeout(line, &line);
+        return patterns_bracketed(line, &line);
     while (i < line.len && line.text[i] > ' ' && line.text[i] != ':' && line.text[i] != '(')
         i++;
     if (i + 1 < line.len && line.text[i] == ':')
         return line.text[i + 1] == ' ' || (is_digit(line.text[i + 1]) && !is_digit(line.text[0]));
-    if (i + 1 < line.len && line.text[i] == '(')
-        return line.text[i + 1] == ')';
+    if (i + 1 < line.len && line.text[i] == '(' && line.text[i + 1] == ')')
+        return true;
     return starts[(unsigned char)line.text[0]] != 0;
 }
 
@@ -86,6 +85,7 @@ static void begin(struct traceback *reader, enum evidence_kind kind, int64_t at_
     reader->current.kind = kind;
     reader->current.at_ns = at_ns;
     reader->current.traceback[0] = '\0';
+    reader->current.frames = 0;
     reader->chained = false;
     finding_clear_error(&reader->current);
 }
@@ -169,6 +169,7 @@ static void take_frame(struct traceback *reader, struct span line)
 
     if (!finding_parse_frame(line, &path, &number))
         return;
+    finding_add_frame(&reader->current, line);
     user = patterns_is_user_file(path);
     if (reader->user_frame && !user)
         return;
@@ -216,6 +217,7 @@ static void take_fault_frame(struct traceback *reader, struct span line)
     int number;
     bool user;
 
+    finding_add_frame(&reader->current, line);
     if (reader->user_frame || !finding_parse_frame(line, &path, &number))
         return;
     user = patterns_is_user_file(path);

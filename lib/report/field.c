@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 
@@ -112,6 +113,46 @@ const char *field_time_text(int64_t realtime_ns, char room[static FIELD_TIME_MAX
     snprintf(room, FIELD_TIME_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%09dZ", (int)year, month, date,
              (int)(of_day / 3600), (int)(of_day / 60 % 60), (int)(of_day % 60), (int)rest);
     return room;
+}
+
+/* A number of exactly so many digits; -1 if they are not there. */
+static int digits(const char *text, int count)
+{
+    int number = 0;
+
+    for (int i = 0; i < count; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return -1;
+        number = number * 10 + (text[i] - '0');
+    }
+    return number;
+}
+
+bool field_time_read(const char *text, int64_t *ret_ns)
+{
+    static const char form[] = "0000-00-00T00:00:00";
+    int64_t unit = 100000000, ns = 0;
+    struct tm tm = {0};
+    size_t i = 0;
+
+    for (; form[i]; i++) {
+        if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+            return false;
+    }
+    tm.tm_year = digits(text, 4) - 1900;
+    tm.tm_mon = digits(text + 5, 2) - 1;
+    tm.tm_mday = digits(text + 8, 2);
+    tm.tm_hour = digits(text + 11, 2);
+    tm.tm_min = digits(text + 14, 2);
+    tm.tm_sec = digits(text + 17, 2);
+    if (tm.tm_year < 70 || tm.tm_year > 300 || tm.tm_mon > 11 || tm.tm_mday > 31)
+        return false;
+    for (i += text[i] == '.'; text[i] >= '0' && text[i] <= '9'; i++, unit /= 10)
+        ns += (text[i] - '0') * unit;
+    if (strcmp(text + i, "Z") != 0)
+        return false;
+    *ret_ns = timegm(&tm) * 1000000000LL + ns;
+    return true;
 }
 
 void field_time(struct json *object, const char *key, int64_t realtime_ns)

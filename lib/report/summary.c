@@ -9,6 +9,7 @@
 #include "report/field.h"
 #include "report/groups.h"
 #include "report/hints.h"
+#include "report/lag_view.h"
 #include "report/shrink.h"
 #include "report/summary_parts.h"
 
@@ -193,6 +194,20 @@ static void put_failures(struct summary_writer *writer, struct json *root)
     json_put(root, "failures", list);
 }
 
+static void put_collective(struct summary_writer *writer, struct json *root)
+{
+    const struct lag_view view = {writer->summary->plan, writer->summary->outcome,
+                                  writer->summary->verdict, writer->limits->ranks_text};
+    bool whole;
+    struct json *object = lag_view_make(&view, &whole);
+
+    if (object && !writer->limits->root)
+        whole = false;
+    else
+        json_put(root, "collective", object);
+    summary_note_cut(writer, SHRINK_COLLECTIVE, whole);
+}
+
 static void put_ranks(struct summary_writer *writer, struct json *root)
 {
     const struct outcome *outcome = writer->summary->outcome;
@@ -329,6 +344,7 @@ static struct json *build(struct summary_writer *writer)
     put_verdict(writer, root);
     put_root_cause(writer, root);
     put_failures(writer, root);
+    put_collective(writer, root);
     summary_put_stuck(writer, root);
     put_counts(writer, root);
     put_hints(writer, root);

@@ -48,10 +48,29 @@ static bool make_run_dir(const char *base, const char *id, char room[static PATH
     return false;
 }
 
+/* The directory with all that lead to it, as far as they are missing; -1 with errno. */
+static int make_path(const char *stated)
+{
+    char path[PATH_MAX];
+    int len = snprintf(path, sizeof(path), "%s", stated);
+
+    if (len < 0 || (size_t)len >= sizeof(path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0777) < 0 && errno != EEXIST)
+            return -1;
+        *slash = '/';
+    }
+    return mkdir(path, 0777) < 0 && errno != EEXIST ? -1 : 0;
+}
+
 /* Where --log-dir points, made if missing, as an absolute path: ranks may live elsewhere. */
 static int find_log_dir(const char *stated, char room[static PATH_MAX], struct err *err)
 {
-    if (mkdir(stated, 0777) < 0 && errno != EEXIST)
+    if (make_path(stated) < 0)
         return err_set_errno(err, ERR_SPEC, errno, "--log-dir: cannot make %s", stated);
     if (!realpath(stated, room))
         return err_set_errno(err, ERR_SPEC, errno, "--log-dir: cannot use %s", stated);
@@ -71,10 +90,10 @@ int attempt_make_run_dir(const struct plan *plan, struct prepared *prepared, str
             return -1;
         base = log_dir;
     }
-    prepared->keep_run_dir = plan->log_dir_stated;
+    prepared->keep_run_dir = plan->keep_run_dir;
     if (make_run_dir(base, plan->log_dir_stated ? plan->job.id : "rankinit", prepared->run_dir))
         return 0;
-    if (plan->log_dir_stated)
+    if (plan->keep_run_dir)
         return err_set_errno(err, ERR_SPEC, errno, "--log-dir: cannot make a folder in %s", base);
     log_info("no error files: cannot make a folder in %s", base);
     return 0;
@@ -196,7 +215,7 @@ int attempt_make(const struct plan *plan, struct prepared *prepared, int attempt
     snprintf(name, sizeof(name), "attempt_%d", attempt);
     if (prepared->run_dir[0] && join(prepared->run_dir, name, dir))
         mkdir(dir, 0700);
-    for (int i = 0; i < prepared->count; i++)
+    for (int i = 0; plan->mode == PLAN_FANOUT && i < prepared->count; i++)
         make_files(prepared, attempt, i);
     return 0;
 }

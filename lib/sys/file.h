@@ -19,6 +19,9 @@
  */
 int file_read(const char *path, size_t max, char **ret, size_t *ret_len, struct err *err);
 
+/* The same from standard input, for as long as it lasts: signals must be able to end the wait. */
+int file_read_stdin(size_t max, char **ret, size_t *ret_len, struct err *err);
+
 /*
  * Reads the head of a kernel or untrusted file into room (size bytes, NUL-terminated), without
  * blocking and without following a final symbolic link if `nofollow`. Returns the length, or -1

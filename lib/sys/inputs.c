@@ -1,6 +1,8 @@
 #include "sys/inputs.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "model/cpus.h"
@@ -8,20 +10,38 @@
 #include "sys/facts.h"
 #include "sys/file.h"
 
-/* The spec: --spec or RANKINIT_SPEC, which may be the document itself; else the default, if there. */
-static int read_spec(struct inputs *inputs, struct err *err)
+/* A tree that is not there would look like a machine without devices. */
+static int check_sysroot(const struct setting *sysroot, struct err *err)
 {
+    enum err_kind kind = sysroot->source == SOURCE_FLAG ? ERR_USAGE : ERR_SPEC;
+    struct stat status;
+
+    if (!sysroot->text)
+        return 0;
+    if (stat(sysroot->text, &status) < 0)
+        return err_set(err, kind, "%s: %.200s: %s", sysroot->origin, sysroot->text,
+                       strerror(errno));
+    if (!S_ISDIR(status.st_mode))
+        return err_set(err, kind, "%s: %.200s: is no directory", sysroot->origin, sysroot->text);
+    return 0;
+}
+
+/* The spec: --spec or RANKINIT_SPEC, which may be the document itself; else the default, if there. */
+static int read_spec(struct inputs *inputs, const char *sysroot, struct err *err)
+{
+    CLEANUP(strvec_release) struct strvec below = STRVEC_INIT;
     const char *path = settings_text(&inputs->settings, OPT_SPEC);
     CLEANUP_FREE char *bytes = NULL;
     size_t len;
 
     if (!path && inputs->facts.default_spec)
-        path = SPEC_DEFAULT_PATH;
+        path = strvec_pushf(&below, "%s" SPEC_DEFAULT_PATH, sysroot);
     if (!path)
         return 0;
-    if (path[0] == '{')
-        return spec_read(&(struct spec_source){path, strlen(path), "RANKINIT_SPEC"},
-                         &inputs->settings, &inputs->spec, err);
+    if (spec_is_document(path))
+        return spec_read(
+            &(struct spec_source){path, strlen(path), inputs->settings.rows[OPT_SPEC].origin},
+            &inputs->settings, &inputs->spec, err);
     if (file_read(path, SPEC_BYTES_MAX, &bytes, &len, err) < 0)
         return err_wrap(err, "spec");
     return spec_read(&(struct spec_source){bytes, len, path}, &inputs->settings, &inputs->spec,
@@ -44,16 +64,20 @@ int inputs_read(struct inputs *ret, const char *const *argv, const char *const *
     verb = options_parse(argv, &ret->settings, &ret->plan.program, err);
     if (verb == OPTIONS_RUN && settings_read_twins(&ret->settings, envp, &ret->notices, err) < 0)
         verb = -1;
+    if (verb == OPTIONS_RUN && settings_text(&ret->settings, OPT_EXPLAIN))
+        return OPTIONS_EXPLAIN;
     if (verb != OPTIONS_RUN) {
         facts_collect("", envp, false, &ret->facts); /* where to tell it */
         return verb;
     }
     sysroot = settings_text(&ret->settings, OPT_SYSROOT);
-    facts_collect(sysroot ? sysroot : "", envp, true, &ret->facts);
-    if (read_spec(ret, err) < 0)
+    sysroot = sysroot ? sysroot : "";
+    facts_collect(sysroot, envp, true, &ret->facts);
+    if (check_sysroot(&ret->settings.rows[OPT_SYSROOT], err) < 0 ||
+        read_spec(ret, sysroot, err) < 0)
         return -1;
-    if (cpus_bind_wanted(&ret->settings))
-        facts_collect_topology(sysroot ? sysroot : "", ret->topology, &ret->facts);
+    if (cpus_bind_wanted(&ret->settings, &ret->spec))
+        facts_collect_topology(sysroot, ret->topology, &ret->facts);
     return OPTIONS_RUN;
 }
 

@@ -198,6 +198,20 @@ static int64_t realtime(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
+/* The first attempt's files; where they are is said if the user has not. */
+static int init_files(struct loop *loop, struct err *err)
+{
+    if (logs_init(&loop->logs, loop->plan, loop->prepared.run_dir, err) < 0 ||
+        logs_open(&loop->logs, 0, err) < 0)
+        return -1;
+    relay_use_files(&loop->relay, &loop->logs);
+    if (loop->plan->output.files && !loop->plan->log_dir_stated)
+        log_notice("the ranks' output is kept in %s", loop->prepared.run_dir);
+    else if (loop->plan->output.files)
+        log_info("the ranks' output is in %s", loop->prepared.run_dir);
+    return 0;
+}
+
 int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_inherited *signals,
               struct err *err)
 {
@@ -229,7 +243,7 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
     loop->outcome.oom_known = loop->oom_kills >= 0;
     if (relay_init(&loop->relay, plan, &loop->outcome, loop->epoll_fd, err) < 0 ||
         publish_init(&loop->publish, plan, &loop->outcome, err) < 0 ||
-        prepare_all(plan, &loop->prepared, err) < 0 ||
+        prepare_all(plan, &loop->prepared, err) < 0 || init_files(loop, err) < 0 ||
         device_check_init(&loop->devices, plan, err) < 0)
         return -1;
     restart_init(&loop->past);
@@ -245,6 +259,7 @@ void loop_release(struct loop *loop)
     prepare_clean(&loop->prepared);
     prepare_release(&loop->prepared);
     relay_release(&loop->relay);
+    logs_release(&loop->logs);
     publish_release(&loop->publish);
     outcome_release(&loop->outcome);
     for (int i = 0; loop->ranks && i < loop->plan->job.nproc; i++)

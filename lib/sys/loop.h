@@ -20,6 +20,7 @@
 #include "model/restart.h"
 #include "sys/descendants.h"
 #include "sys/device_check.h"
+#include "sys/logs.h"
 #include "sys/prepare.h"
 #include "sys/publish.h"
 #include "sys/relay.h"
@@ -41,6 +42,7 @@ struct loop {
     const struct plan *plan;
     struct rlimit nofile; /* as we found it: the ranks' */
     struct prepared prepared;
+    struct logs logs; /* of the present attempt */
     struct outcome outcome;
     struct publish publish;
     struct relay relay;

@@ -41,10 +41,13 @@ bool loop_restart(struct loop *loop, int64_t now_ns)
 static int prepare_next(struct loop *loop, struct err *err)
 {
     int attempt = loop->outcome.restarts;
+    struct err no_files = ERR_INIT;
 
     if (device_check_again(&loop->devices, loop->plan, err) < 0 ||
         prepare_again(loop->plan, &loop->prepared, attempt, err) < 0)
         return -1;
+    if (logs_open(&loop->logs, attempt, &no_files) < 0)
+        log_notice("%s: the console alone has the ranks' output", no_files.message);
     relay_renew(&loop->relay, attempt);
     for (int i = 0; i < loop->outcome.count; i++) {
         struct loop_rank *rank = &loop->ranks[i];

@@ -33,7 +33,7 @@ static void pump(struct relay_stream *stream, int turns, int64_t now_ns)
 
     for (int i = 0; i < turns && !stream->ended; i++) {
         size_t got = relay_read(stream, now_ns);
-        bool filled = stream->len == stream->size;
+        bool filled = stream->len == stream->size || console == &stream->relay->nowhere;
 
         relay_turn(stream, now_ns);
         relay_give_back(stream);
@@ -157,6 +157,7 @@ static void init_rank(struct relay *relay, int local_rank, struct outcome *outco
         relay->streams[2 * local_rank + which] = (struct relay_stream){
             .source = {.fd = -1, .ready = stream_ready},
             .relay = relay,
+            .outlet = which == 0 ? relay->out : relay->err,
             .console = which == 0 ? relay->out : relay->err,
             .which = which == 0 ? EVIDENCE_STDOUT : EVIDENCE_STDERR,
             .local_rank = local_rank,
@@ -176,7 +177,7 @@ int relay_init(struct relay *relay, const struct plan *plan, struct outcome *out
     relay->epoch_ns = source_clock();
     relay->deadline_ns = INT64_MAX;
     relay->plan = plan;
-    relay->scratch[0] = relay->scratch[1] = -1;
+    relay->scratch[0] = relay->scratch[1] = relay->nowhere.source.fd = -1;
     open_consoles(relay);
     relay->ranks = calloc(ranks, sizeof(*relay->ranks));
     relay->streams = calloc(2 * ranks, sizeof(*relay->streams));
@@ -236,6 +237,7 @@ int relay_open_rank(struct relay *relay, int local_rank, int ret_write_ends[2], 
     rank->seen_kind = EVIDENCE_NONE;
     rank->heard = rank->ended = rank->told = false;
     for (int i = 0; i < 2; i++) {
+        relay_choose_console(&pair[i]);
         if (!pair[i].ring || pair[i].console->gone)
             continue;
         if (open_stream(&pair[i], &ret_write_ends[i], err) == 0)
@@ -327,16 +329,30 @@ static void wait_for_room(struct relay *relay, struct console *console, int64_t 
         source_watch(relay->epoll_fd, &console->source, 0);
 }
 
+/* What nobody has read from the console in time can still go to files. */
+static void drain_to_files(struct relay *relay)
+{
+    for (int i = 0; i < relay->count; i++) {
+        struct relay_stream *stream = &relay->streams[i];
+
+        if (!stream->ended && relay_is_filed(stream))
+            relay_hide(stream);
+    }
+    for (int i = 0; i < LAST_TURNS && drain(relay, &relay->nowhere); i++)
+        continue;
+}
+
 void relay_finish(struct relay *relay, int64_t deadline_ns)
 {
     for (;;) {
         bool out = drain(relay, relay->out);
         bool err = relay->err != relay->out && drain(relay, relay->err);
+        bool more = drain(relay, &relay->nowhere);
         int64_t left;
 
         relay->now_ns = relay_clock(relay);
         left = deadline_ns - relay->now_ns;
-        if ((!out && !err) || left <= 0)
+        if ((!out && !err && !more) || left <= 0)
             break;
         if (out && err && left > SLICE_NS)
             left = SLICE_NS;
@@ -345,6 +361,7 @@ void relay_finish(struct relay *relay, int64_t deadline_ns)
         if (err)
             wait_for_room(relay, relay->err, left);
     }
+    drain_to_files(relay);
     for (int i = 0; i < relay->count; i++) {
         relay_end_stream(&relay->streams[i], relay->now_ns);
         relay->streams[i].len = 0;

@@ -25,6 +25,7 @@
  *     relay.c         opening, ending, deadlines
  *     relay_read.c    pipe -> evidence and ring
  *     relay_write.c   ring -> console: turns, prefixes, short writes
+ *     relay_files.c   what also, or only, goes to files (logs.h)
  *     relay_prefix.c  the template
  */
 #ifndef RANKINIT_SYS_RELAY_H
@@ -47,12 +48,14 @@
 #define RELAY_PARTIAL_NS 200000000LL
 #define RELAY_REDRAWN_NS 1000000000LL
 
+struct logs;
 struct relay;
 
 struct relay_stream {
     struct source source; /* read end; non-blocking */
     struct relay *relay;
-    struct console *console;
+    struct console *outlet;  /* our stdout or stderr */
+    struct console *console; /* the same, or nowhere: not shown, to a file at most */
     enum evidence_stream which;
     int local_rank;
     char *ring;         /* [RELAY_RING]; NULL: not captured */
@@ -91,6 +94,8 @@ struct relay {
     const struct plan *plan;
     struct console consoles[2]; /* stdout, stderr */
     struct console *out, *err;  /* the same one if both go to the same place */
+    struct console nowhere;     /* of streams that are not shown */
+    struct logs *logs;          /* files of the ranks; NULL: none */
     struct relay_rank *ranks;
     struct relay_stream *streams; /* [count]: two per rank, stdout first */
     int count;
@@ -112,6 +117,12 @@ struct relay {
  */
 int relay_init(struct relay *relay, const struct plan *plan, struct outcome *outcome, int epoll_fd,
                struct err *err);
+
+/*
+ * From now on what the plan sends to files is put into these (not owned). Whose file is given up,
+ * or was not made, is shown on the console instead.
+ */
+void relay_use_files(struct relay *relay, struct logs *logs);
 
 /*
  * Makes the pipes of a rank. ret_write_ends[0], [1] are for its stdout and stderr (close-on-exec;
@@ -171,6 +182,21 @@ void relay_watch_stream(struct relay_stream *stream);
 
 /* The console's reader has left: ends its streams and forgets what waits (relay_read.c). */
 void relay_end_console(struct relay *relay, struct console *console, int64_t now_ns);
+
+/* Puts fresh bytes, the last of the buffer, into files; forgets them if not shown (relay_files.c). */
+void relay_keep(struct relay_stream *stream, const char *bytes, size_t len, int64_t now_ns);
+
+/* Decides whether the stream is shown, by the plan and by what has become of its file and console. */
+void relay_choose_console(struct relay_stream *stream);
+
+/* True if what the stream brings goes to a file now (relay_files.c). */
+bool relay_is_filed(const struct relay_stream *stream);
+
+/* Forgets what waits for the console and shows nothing more of the stream (relay_files.c). */
+void relay_hide(struct relay_stream *stream);
+
+/* The stream has ended: nothing more comes for its file (relay_files.c). */
+void relay_end_file(struct relay_stream *stream);
 
 /* Gives the bulk back if what waits fits in the ring (relay_read.c). */
 void relay_give_back(struct relay_stream *stream);

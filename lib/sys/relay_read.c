@@ -142,6 +142,7 @@ size_t relay_read(struct relay_stream *stream, int64_t now_ns)
         note_heard(stream, now_ns);
         note_input(stream, (size_t)count, now_ns);
         show(stream, fresh, (size_t)count, now_ns);
+        relay_keep(stream, fresh, (size_t)count, now_ns);
     } else if (count == 0 || errno != EAGAIN) {
         relay_end_stream(stream, now_ns);
     }
@@ -182,6 +183,7 @@ void relay_end_stream(struct relay_stream *stream, int64_t now_ns)
     source_watch(stream->relay->epoll_fd, &stream->source, 0);
     close(stream->source.fd);
     stream->source.fd = -1;
+    relay_end_file(stream);
     note_shown(stream, now_ns);
 }
 
@@ -214,9 +216,10 @@ void relay_end_console(struct relay *relay, struct console *console, int64_t now
 
         if (stream->console != console)
             continue;
-        stream->start = stream->len = stream->lines = stream->seam = 0;
-        relay_give_back(stream);
-        if (!stream->ended) {
+        relay_hide(stream);
+        relay_choose_console(stream);
+        relay_watch_stream(stream);
+        if (!stream->ended && stream->console == console) {
             show_last(stream, now_ns);
             relay_end_stream(stream, now_ns);
         }

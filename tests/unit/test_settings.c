@@ -458,6 +458,7 @@ static const char *sample(enum option_id id)
     case OPTION_NPROC: return "3";
     case OPTION_NNODES: return "4";
     case OPTION_PORT: return "29511";
+    case OPTION_DECIMAL: return "0.5";
     case OPTION_DURATION: return "17s";
     case OPTION_SIZE: return "64Ki";
     case OPTION_SIGNAL: return "USR1";
@@ -467,7 +468,10 @@ static const char *sample(enum option_id id)
     case OPTION_CODES: return "143";
     case OPTION_WORD: return strrchr(row->words, '|') + 1;
     case OPTION_WORD_OR_INT: return "2";
+    case OPTION_HOST: return "host";
     case OPTION_ENDPOINT: return "host:29500";
+    case OPTION_STREAMS: return "0:3,1:1";
+    case OPTION_RANKS: return "0,2-3";
     case OPTION_TEXT: return "text";
     }
     return "";

@@ -109,6 +109,25 @@ TEST(reads_the_whole_document)
     release(&reading);
 }
 
+TEST(a_byte_order_mark_is_no_part_of_the_document)
+{
+    gives("\xef\xbb\xbf" V "job: {nnodes: 2}", OPT_NNODES, "2");
+    gives("\xef\xbb\xbf{apiVersion: rankinit/v1, job: {nnodes: 2}}", OPT_NNODES, "2");
+    refuses("\xef\xbb\xbf" V "jobs: {}", "spec.yaml:2:1: unknown key \"jobs\"; did you mean job?");
+    refuses("\xef\xbb\xbf", "spec.yaml: the document is empty");
+}
+
+TEST(a_document_is_told_from_a_path)
+{
+    tap_ok(spec_is_document("{apiVersion: rankinit/v1}"));
+    tap_ok(spec_is_document(" \t{}"));
+    tap_ok(spec_is_document("apiVersion: rankinit/v1\n"));
+    tap_ok(spec_is_document("\napiVersion: rankinit/v1\njob: {}"));
+    tap_ok(!spec_is_document("/etc/rankinit/spec.yaml"));
+    tap_ok(!spec_is_document("a{b}.yaml"));
+    tap_ok(!spec_is_document(""));
+}
+
 TEST(an_absent_key_is_unset)
 {
     struct reading reading;
@@ -232,14 +251,10 @@ TEST(refuses_unknown_keys)
 
 TEST(refuses_what_is_not_built_yet)
 {
-    refuses(V "ranks:\n- {local: 0, cpus: 0-3}",
-            "spec.yaml:3:14: ranks[0].cpus: not built yet in this version");
     refuses(V "security: {drop: [ALL]}",
             "spec.yaml:2:18: security.drop: not built yet in this version");
     refuses(V "security: {seccomp: default}",
             "spec.yaml:2:21: security.seccomp: not built yet in this version");
-    refuses(V "rendezvous: {master_port: from-job-id}",
-            "spec.yaml:2:27: rendezvous.master_port: from-job-id: not built yet in this version");
 }
 
 TEST(refuses_bad_env_entries)
@@ -270,6 +285,7 @@ TEST(reads_exceptions_for_ranks)
                           "- {local: 0, devices: GPU-8f1c, env: [{name: ROLE, value: leader}],"
                           " command: [serve.py, \"\"]}\n"
                           "- local: 1-3,6\n"
+                          "  cpus: 0-7,16\n"
                           "  env: [{name: A, value: \"\"}, {name: LD_PRELOAD, unset: true}]\n");
     tap_eq_str(reading.err.message, "");
     if (!tap_eq_uint(reading.spec.rank_count, 2))
@@ -282,6 +298,8 @@ TEST(reads_exceptions_for_ranks)
     tap_eq_uint(rows[0].command.count, 2);
     tap_eq_str(rows[1].local, "1-3,6");
     tap_eq_str(rows[1].devices, NULL);
+    tap_eq_str(rows[0].cpus, NULL);
+    tap_eq_str(rows[1].cpus, "0-7,16");
     tap_eq_str(rows[1].env_set.items[0], "A=");
     tap_eq_str(rows[1].env_unset.items[0], "LD_PRELOAD");
     tap_eq_uint(rows[1].command.count, 0);
@@ -293,20 +311,27 @@ TEST(reads_exceptions_for_ranks)
 
 TEST(refuses_bad_exceptions_for_ranks)
 {
-    static const char local[] = "needs local: local ranks such as \"0\" or \"0-3,6\"";
-    static const char *const bad[] = {"a", "-1", "3-", "1,,2", "0-4096", "all", "0 1", "010"};
-    char text[100], want[200];
+    static const char *const bad[] = {"a", "-1", "3-", "1,,2", "0-9999", "all", "0 1", "010"};
+    char text[100];
 
-    snprintf(want, sizeof(want), "spec.yaml:3:3: ranks[0]: %s", local);
-    refuses(V "ranks:\n- {devices: \"0\"}", want);
+    refuses(V "ranks:\n- {devices: \"0\"}",
+            "spec.yaml:3:3: ranks[0]: needs local: local ranks such "
+            "as \"0\" or \"0-3,6\"");
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         snprintf(text, sizeof(text), V "ranks:\n- {local: \"%s\", devices: \"0\"}", bad[i]);
-        refuses(text, want);
+        refuses(text, "spec.yaml:3:11: ranks[0].local: is no list of local ranks such as \"0\" or "
+                      "\"0-3,6\"");
+        snprintf(text, sizeof(text), V "ranks:\n- {local: \"0\", cpus: \"%s\"}", bad[i]);
+        if (strcmp(bad[i], "0-9999") != 0)
+            refuses(text, "spec.yaml:3:22: ranks[0].cpus: is no list of CPUs such as \"0-7\" or "
+                          "\"0-3,16-19\"");
     }
+    refuses(V "ranks: [{local: 0, cpus: \"999999\"}]",
+            "spec.yaml:2:26: ranks[0].cpus: is no list of CPUs such as \"0-7\" or \"0-3,16-19\"");
     refuses(V "ranks: [{local: 0}]",
-            "spec.yaml:2:9: ranks[0]: states nothing: give devices, env or command");
+            "spec.yaml:2:9: ranks[0]: states nothing: give devices, cpus, env or command");
     refuses(V "ranks: [{local: 0, command: []}]",
-            "spec.yaml:2:9: ranks[0]: states nothing: give devices, env or command");
+            "spec.yaml:2:9: ranks[0]: states nothing: give devices, cpus, env or command");
     refuses(V "ranks: [{local: 0, comand: [a]}]",
             "spec.yaml:2:20: ranks[0]: unknown key \"comand\"; did you mean command?");
     refuses(V "ranks: [{local: 0, command: [\"\"]}]",

@@ -73,18 +73,22 @@ IS_GCC = $(eval IS_GCC := $(if $(findstring clang,$(shell $(CC) --version 2>&1))
 HARDEN := -fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 SAN    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SMALL  := -ffunction-sections -fdata-sections
+# Relocations in a bit each instead of 24 bytes: 64 KB less. Other linkers than this do not know it yet.
+COMMA := ,
+PACKED = $(eval PACKED := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine \
+                    2>&1)),$(COMMA)-z$(COMMA)pack-relative-relocs))$(PACKED)
 # Static, yet position-independent: measured at one page fault and 50 KB, and PID 1 of a container,
 # often root, reads what its ranks write.
 # Linker warnings are fatal because glibc warns so of calls that need its shared libraries.
-STATIC := -static-pie -Wl,--gc-sections,--fatal-warnings,-z,relro,-z,now,-z,noexecstack
+STATIC = -static-pie -Wl,--gc-sections,--fatal-warnings,-z,relro,-z,now,-z,noexecstack$(PACKED)
 
 OPT_release := -O2 -g -fPIE $(SMALL) $(HARDEN)
 OPT_debug   := -Og -g3 -fPIE $(SMALL) $(HARDEN)
 OPT_san     := -O1 -g $(SAN)
 OPT_cov     := -O0 -g --coverage
 OPT_fuzz    := -O1 -g $(SAN) -fsanitize=fuzzer-no-link
-LINK_release := $(STATIC)
-LINK_debug   := $(STATIC)
+LINK_release  = $(STATIC)
+LINK_debug    = $(STATIC)
 LINK_san     := $(SAN)
 LINK_cov     := --coverage
 LINK_fuzz    := $(SAN)

@@ -111,9 +111,12 @@ saved"
     run "$RANKINIT" --idle-timeout 5s --capture none --nproc-per-node 2 true
     assert_eq "$status" 78
     assert_has "$output" "--idle-timeout: whether ranks are silent can only be told"
-    run "$RANKINIT" --start-timeout 5s sleep 1
+    run "$RANKINIT" --start-timeout 5s --capture none sleep 1
     assert_eq "$status" 78
     assert_has "$output" "--start-timeout: whether ranks have started can only be told"
+    run "$RANKINIT" --start-timeout 20s --idle-timeout 20s echo heard # else nothing passes in init mode
+    assert_eq "$status" 0
+    assert_eq "$output" heard
 }
 
 @test "pytorch/pytorch#76287: real PyTorch, rank 1 skips an all_reduce: who waits where is in the verdict" {

@@ -80,7 +80,7 @@ EOF
 }
 
 @test "prefix template" {
-    "$RANKINIT" --nproc-per-node 2 --node-rank 1 --nnodes 2 --master-addr m --role r \
+    "$RANKINIT" --nproc-per-node 2 --node-rank 1 --nnodes 2 --master-addr m --wait-master 0 --role r \
         --log-prefix '<${role_name} ${rank} ${local_rank} ${node_rank} ${x}> ' echo hi >"$T/out" 2>/dev/null
     assert_eq "$(sort "$T/out")" $'<r 2 0 1 ${x}> hi\n<r 3 1 1 ${x}> hi'
 }

@@ -23,6 +23,7 @@ spec() {
         : >"$RANKINIT_THIS_READY_FILE"
         echo "$TORCHELASTIC_RESTART_COUNT/$RANKINIT_THIS_ATTEMPT/$TORCHELASTIC_MAX_RESTARTS $MASTER_PORT ${TORCHELASTIC_ERROR_FILE#$TMPDIR/}" >"$0/$RANK.$TORCHELASTIC_RESTART_COUNT"
         [ $RANK = 1 ] || exec "$PAYLOAD" hold
+        while [ ! -s "$0/0.$TORCHELASTIC_RESTART_COUNT" ]; do :; done
         echo "{\"message\": \"bad in attempt $TORCHELASTIC_RESTART_COUNT\"}" >"$TORCHELASTIC_ERROR_FILE"
         exit $((3 + $TORCHELASTIC_RESTART_COUNT))' "$T"
     assert_eq "$status" 5

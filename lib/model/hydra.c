@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/calendar.h"
 #include "base/cleanup.h"
 
 #define ID_SAFE "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
@@ -57,13 +57,10 @@ static const char *find_sweep(const struct plan *plan)
 /* outputs/2026-12-01/10-30-00, as Hydra's own default is, but in UTC. */
 static const char *name_by_time(int64_t unix_seconds, struct plan *plan)
 {
-    time_t seconds = (time_t)unix_seconds;
-    struct tm parts;
+    struct calendar now = calendar_of(unix_seconds);
 
-    memset(&parts, 0, sizeof(parts));
-    gmtime_r(&seconds, &parts);
-    return strvec_pushf(&plan->texts, "outputs/%04d-%02d-%02d/%02d-%02d-%02d", parts.tm_year + 1900,
-                        parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+    return strvec_pushf(&plan->texts, "outputs/%04d-%02d-%02d/%02d-%02d-%02d", (int)now.year,
+                        now.month, now.day, now.hour, now.minute, now.second);
 }
 
 /* The job's id, without what Hydra's grammar or a path would read as something else. */

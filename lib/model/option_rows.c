@@ -142,11 +142,13 @@ const struct option_row option_rows[OPT__COUNT] = {
 
     /* waiting, stopping, restarting */
     [OPT_WAIT_MASTER] = {
-        .name = "wait-master", .type = OPTION_DURATION, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .spec_key = "rendezvous.wait" },
+        .name = "wait-master", .type = OPTION_DURATION, .group = GROUP_STOPPING,
+        .spec_key = "rendezvous.wait", .arg = "DURATION", .dflt = "15m",
+        .help = "how long a node other than 0 waits for the master; 0: it does not" },
     [OPT_WAIT_CHECK] = {
-        .name = "wait-check", .type = OPTION_WORD, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .words = "dns|tcp", .spec_key = "rendezvous.check" },
+        .name = "wait-check", .type = OPTION_WORD, .group = GROUP_STOPPING,
+        .words = "dns|tcp", .spec_key = "rendezvous.check", .arg = "dns|tcp", .dflt = "dns",
+        .help = "until its name resolves, or also until its port accepts" },
     [OPT_GRACE] = {
         .name = "grace", .type = OPTION_DURATION, .group = GROUP_STOPPING,
         .spec_key = "stop.grace", .arg = "DURATION", .dflt = "20s",

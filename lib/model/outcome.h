@@ -160,6 +160,7 @@ struct outcome {
     int restarts;              /* until now */
     int attempt_count;
     struct outcome_attempt attempts[OUTCOME_ATTEMPTS_MAX];
+    char waiting[160];         /* what the start waits for; empty: nothing */
     char not_restarted[160];   /* why a failure was not followed by a restart; mostly empty */
     bool done;                 /* nothing runs any more; else the judgement is provisional */
     int64_t start_realtime_ns; /* CLOCK_REALTIME at our start */

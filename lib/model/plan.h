@@ -69,6 +69,12 @@ struct plan_stop {
     bool stops[PLAN_SIGNALS];            /* N starts a drain */
 };
 
+/* Until the master is there, on a node other than the first. */
+struct plan_wait {
+    int64_t length_ns; /* 0: no wait */
+    bool tcp;          /* until its port accepts, not only until it has an address */
+};
+
 /* When ranks that failed are started again, on one node. */
 struct restart_config {
     int max; /* 0: never */
@@ -148,6 +154,7 @@ struct plan {
     bool log_dir_stated;       /* error_dir is the user's --log-dir: must be usable */
     bool keep_run_dir;         /* the folder made there stays: it is the user's, or has output */
     struct plan_stop stop;
+    struct plan_wait wait;
     struct limits_config limits;
     struct restart_config restart;
     const char *sysroot; /* where devices are looked at again; "" mostly */

@@ -12,6 +12,7 @@
 #define STATIC_PORT  29500
 #define C10D_PORT    29400
 #define BACKEND_C10D 1 /* in the words of --rdzv-backend */
+#define CHECK_TCP    1 /* in the words of --wait-check */
 #define LOOPBACK     "127.0.0.1"
 #define HOST_ROOM    256
 
@@ -196,6 +197,16 @@ static void note_other_host(const struct plan *plan, const char *hostname, struc
                      plan->job.master_addr, hostname);
 }
 
+/* Where each process has a launcher of its own, that one has seen to it. */
+static void resolve_wait(const struct settings *settings, struct plan *plan)
+{
+    const struct plan_job *job = &plan->job;
+
+    if (job->nnodes > 1 && job->node_rank > 0 && job->master_addr && !job->task.one)
+        plan->wait.length_ns = settings_ns(settings, OPT_WAIT_MASTER);
+    plan->wait.tcp = settings_word(settings, OPT_WAIT_CHECK) == CHECK_TCP;
+}
+
 int plan_resolve_master(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
 {
     const struct settings *settings = inputs->settings;
@@ -211,6 +222,7 @@ int plan_resolve_master(const struct plan_inputs *inputs, struct plan *plan, str
         rc = from_addr(settings, port, plan, err);
     if (rc < 0)
         return -1;
+    resolve_wait(settings, plan);
     note_other_host(plan, inputs->facts->hostname, &plan->notices);
     return 0;
 }

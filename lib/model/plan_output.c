@@ -51,6 +51,13 @@ static void set_prefix(struct plan *plan, const char *template)
     plan->output.prefix_template = template ? strvec_push(&plan->texts, template) : NULL;
 }
 
+/* Whether ranks are silent can only be told of what is heard. */
+static bool must_hear(const struct settings *settings)
+{
+    return settings_ns(settings, OPT_IDLE_TIMEOUT) > 0 ||
+           settings_ns(settings, OPT_START_TIMEOUT) > 0;
+}
+
 /* ERR_SPEC if what is asked for a stream (0: stdout) needs it to pass through and it must not. */
 static int check_sinks(const struct plan_inputs *inputs, const struct plan *plan, int stream,
                        struct err *err)
@@ -71,8 +78,8 @@ static int check_sinks(const struct plan_inputs *inputs, const struct plan *plan
 }
 
 /*
- * One program on a terminal, or in init mode, keeps what it has; unless a prefix or files are asked
- * for.
+ * One program on a terminal, or in init mode, keeps what it has; unless a prefix, files or a
+ * limit on silence are asked for.
  */
 static int resolve_capture(const struct plan_inputs *inputs, struct plan *plan, struct err *err)
 {
@@ -81,7 +88,8 @@ static int resolve_capture(const struct plan_inputs *inputs, struct plan *plan, 
     const char *template = prefix_template(inputs, plan);
     bool prefix = template && strcmp(settings_text(settings, OPT_LOG_PREFIX), "auto") != 0;
     bool alone = plan->mode == PLAN_INIT || (plan->job.nproc == 1 && on_terminal(inputs->facts));
-    bool needed = prefix || plan_sinks_matter(plan, 0) || plan_sinks_matter(plan, 1);
+    bool needed = prefix || must_hear(settings) || plan_sinks_matter(plan, 0) ||
+                  plan_sinks_matter(plan, 1);
 
     if (word == CAPTURE_NONE && prefix)
         return err_set(err, ERR_SPEC, "%s needs the output to pass through, %s says none",

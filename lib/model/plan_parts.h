@@ -34,7 +34,7 @@ int plan_resolve_shape(const struct plan_inputs *inputs, struct plan *plan, stru
 int plan_resolve_places(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 void plan_release_places(struct plan *plan);
 
-/* plan->job's master_addr and master_port, once nodes and node rank are known. plan_master.c */
+/* plan->job's master_addr and master_port, and plan->wait, once nodes and node rank are known. plan_master.c */
 int plan_resolve_master(const struct plan_inputs *inputs, struct plan *plan, struct err *err);
 
 /* --rdzv-conf and --local-addr, which change nothing: ERR_USAGE, ERR_SPEC for slips. plan_rdzv.c */

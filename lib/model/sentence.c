@@ -318,7 +318,9 @@ static void add_limit(const struct outcome *outcome, const struct plan *plan, st
 
 static void add_running(const struct outcome *outcome, const struct plan *plan, struct buf *out)
 {
-    if (plan->mode == PLAN_INIT)
+    if (outcome->waiting[0])
+        buf_adds(out, outcome->waiting);
+    else if (plan->mode == PLAN_INIT)
         buf_adds(out, "the program runs");
     else
         buf_addf(out, "%d of %d ranks run", count_alive(outcome), outcome->count);

@@ -111,7 +111,7 @@ static const char *last_part(const char *path)
 static void add_group(const struct outcome *outcome, const struct plan *plan,
                       const struct stuck_group *group, struct buf *out)
 {
-    const struct traceback_place *place = stuck_place(outcome, group->first);
+    const struct traceback_place *place = &outcome->ranks[group->first].evidence->reader.stood;
     const char *file = last_part(place->file);
 
     buf_adds(out, group->count == 1 ? "rank " : "ranks ");

@@ -181,6 +181,17 @@ static bool was_port_taken(const struct scene *scene)
     return scene->outcome->own.kind == ERR_PORT;
 }
 
+static bool is_master_nameless(const struct scene *scene)
+{
+    return scene->outcome->own.kind == ERR_MASTER &&
+           strstr(scene->outcome->own.message, "no such name");
+}
+
+static bool is_master_closed(const struct scene *scene)
+{
+    return scene->outcome->own.kind == ERR_MASTER && !is_master_nameless(scene);
+}
+
 /* Peers that hang in a collective after a failure are no news; a checkpoint cut short is. */
 static bool was_killed_after_grace(const struct scene *scene)
 {
@@ -289,6 +300,12 @@ static const struct row rows[] = {
     {.when = was_port_taken,
      .text = "another process has that port, perhaps one left by an earlier job: choose another "
              "--master-port (auto on one node); ss -ltnp shows who has it"},
+    {.when = is_master_nameless,
+     .text = "the name of node 0 is not in DNS: is its pod scheduled, does the headless Service "
+             "exist, and does it publish addresses that are not ready?"},
+    {.when = is_master_closed,
+     .text = "node 0 has a name, but nobody answers at its port: has rank 0 started, is it this "
+             "port, and does a network policy let this node through?"},
     {.words = {"No space left on device", "Disk quota exceeded"},
      .text = "a disk, /dev/shm or a quota is full: df -h and df -i in the container show which; "
              "checkpoints and caches belong on a volume"},

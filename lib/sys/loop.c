@@ -63,6 +63,8 @@ static int wait_ms(const struct loop *loop)
 
     if (relay < deadline)
         deadline = relay;
+    if (loop_wait_deadline(loop) < deadline)
+        deadline = loop_wait_deadline(loop);
     if (loop_limits_deadline(loop) < deadline)
         deadline = loop_limits_deadline(loop);
     if (deadline == INT64_MAX)
@@ -99,6 +101,7 @@ static void wait_once(struct loop *loop)
         source->ready(source, events[i].events, now);
     }
     loop->outcome.now_ns = now;
+    loop_check_wait(loop, now);
     loop_reap(loop, now);
     relay_tick(&loop->relay, now);
     if (loop->relay.cause_seen) {
@@ -163,7 +166,7 @@ int loop_run(struct loop *loop)
     struct relay_wait wait;
     struct verdict verdict;
 
-    loop_step(loop, FSM_GO, -1, loop_now(loop));
+    loop_start(loop, loop_now(loop));
     do {
         run_attempt(loop);
     } while (loop_restart(loop, loop_now(loop)));
@@ -267,6 +270,8 @@ void loop_release(struct loop *loop)
     outcome_release(&loop->outcome);
     for (int i = 0; loop->ranks && i < loop->plan->job.nproc; i++)
         cleanup_fd(&loop->ranks[i].status.fd);
+    if (loop->waiting)
+        wait_master_end(&loop->wait);
     device_check_release(&loop->devices);
     free(loop->fsm_ranks);
     free(loop->ranks);

@@ -26,6 +26,7 @@
 #include "sys/relay.h"
 #include "sys/sigset.h"
 #include "sys/source.h"
+#include "sys/wait_master.h"
 
 struct loop;
 
@@ -49,6 +50,9 @@ struct loop {
     struct relay relay;
     struct descendants descendants;
     struct fsm fsm;
+    struct wait_master wait;
+    bool waiting;   /* for the master */
+    uint64_t early; /* signals that came while no rank was there, by number - 1 */
     struct limits limits;
     struct restart_past past;
     struct device_check devices;

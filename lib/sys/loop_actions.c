@@ -256,6 +256,15 @@ static void spawn_one(struct loop *loop, int local_rank, int64_t now)
     source_watch(loop->epoll_fd, &rank->status, EPOLLIN);
 }
 
+/* What came while no rank was there is theirs all the same; a stop has ended all before this. */
+static void pass_early(struct loop *loop)
+{
+    for (int signal = 1; loop->early; signal++, loop->early >>= 1) {
+        if (loop->early & 1)
+            loop_signal_leaders(loop, signal, false);
+    }
+}
+
 /*
  * Nothing more is to be started: what is left to do is to signal, to read what is open, and to put
  * the verdict into a directory that may be another user's.
@@ -290,6 +299,7 @@ static void spawn_all(struct loop *loop)
         }
     }
     limits_begin(&loop->limits, loop_now(loop));
+    pass_early(loop);
     /* What the next attempt needs too is kept, as long as there may be one. */
     if (loop->plan->restart.max > 0)
         return;

@@ -115,6 +115,8 @@ static void handle_signal(struct loop *loop, const struct signalfd_siginfo *info
     loop_signal_leaders(loop, send, loop->plan->stop.group);
     if (send == SIGCONT)
         loop_continue_stopped(loop);
+    if (loop->fsm.state == FSM_STARTING || loop->fsm.state == FSM_RESTARTING)
+        loop->early |= 1ULL << (send - 1);
     if (loop->plan->stop.stops[signal] || loop->plan->stop.stops[send]) {
         if (loop->plan->stop.group)
             loop_note_groups_told(loop);

@@ -41,6 +41,15 @@ void loop_note_left(struct loop *loop);
 /* Handler of a rank's status pipe (loop_events.c). */
 void loop_status_ready(struct source *source, uint32_t events, int64_t now_ns);
 
+/* Starts the ranks, or waits for the master first (loop_wait.c). */
+void loop_start(struct loop *loop, int64_t now_ns);
+
+/* Goes on waiting, if that is what we do; starts the ranks or gives up when it is over. */
+void loop_check_wait(struct loop *loop, int64_t now_ns);
+
+/* When it has something to do without input; INT64_MAX if not at all. */
+int64_t loop_wait_deadline(const struct loop *loop);
+
 /*
  * After the end of an attempt: true if another one follows, which has been begun; else why not is
  * noted in the outcome (loop_restart.c).

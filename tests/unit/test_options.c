@@ -382,7 +382,6 @@ TEST(refuses_what_is_not_built_yet)
 {
     REFUSED("--hydra: not built yet in this version", "--hydra", "x");
     REFUSED("--status: not built yet in this version", "--status");
-    REFUSED("--wait-master: not built yet in this version", "--wait-master", "0");
 }
 
 TEST(no_unbuilt_option_can_be_stated)

@@ -56,8 +56,8 @@ TEST(starts_with_the_defaults)
 TEST(what_decides_the_job_has_no_default)
 {
     static const enum option_id unset[] = {
-        OPT_NPROC_PER_NODE, OPT_NNODES,  OPT_NODE_RANK,   OPT_MASTER_ADDR,
-        OPT_MASTER_PORT,    OPT_DEVICES, OPT_WAIT_MASTER, OPT_RDZV_ENDPOINT,
+        OPT_NPROC_PER_NODE, OPT_NNODES,  OPT_NODE_RANK, OPT_MASTER_ADDR,
+        OPT_MASTER_PORT,    OPT_DEVICES, OPT_TIMEOUT,   OPT_RDZV_ENDPOINT,
     };
     struct settings settings;
 
@@ -181,10 +181,6 @@ TEST(what_is_not_built_is_refused_unless_it_holds_already)
     struct settings settings;
 
     settings_init(&settings);
-    refuse(&settings, OPT_HYDRA, SOURCE_SPEC, "true", "here: not built yet in this version");
-    offer(&settings, OPT_HYDRA, SOURCE_SPEC, "spec", "false");
-    refuse(&settings, OPT_WAIT_MASTER, SOURCE_SPEC, "15m", "here: not built yet in this version");
-    refuse(&settings, OPT_WAIT_CHECK, SOURCE_SPEC, "dns", "here: not built yet in this version");
     refuse(&settings, OPT_RUN_PATH, SOURCE_PLATFORM, "1",
            "here: cannot work here: it runs the script inside a Python launcher; give FILE.py as "
            "PROGRAM");

@@ -256,8 +256,6 @@ TEST(refuses_unknown_keys)
 
 TEST(refuses_what_is_not_built_yet)
 {
-    refuses(V "rendezvous: {wait: 15m}",
-            "spec.yaml:2:20: rendezvous.wait: not built yet in this version");
 }
 
 TEST(refuses_bad_env_entries)

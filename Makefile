@@ -9,10 +9,10 @@ MODEL  := option_rows option_names option_values options settings spec spec_keys
           outcome judge lag sentence exit_policy platform_rows platform_slurm platform_cloud \
           platform_kube platform_check
 REPORT := field groups bars shrink summary page columns view plan_view plan_view_json plan_view_text \
-          hints
+          hints status status_view
 SYS    := source file numbered facts facts_devices facts_nvidia facts_topology facts_cgroup inherit \
           sigset terminal prepare spawn reap descendants console relay relay_prefix relay_read \
-          relay_write rendezvous deliver publish loop loop_actions loop_events inputs
+          relay_write rendezvous deliver publish status ask install loop loop_actions loop_events inputs
 CMD    := main
 
 # Third-party libraries, dependants first. Each has one home: see tests/check-layers.

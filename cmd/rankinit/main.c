@@ -16,6 +16,7 @@
 #include "model/options.h"
 #include "model/plan.h"
 #include "report/plan_view.h"
+#include "sys/ask.h"
 #include "sys/file.h"
 #include "sys/inherit.h"
 #include "sys/inputs.h"
@@ -86,6 +87,11 @@ static int decide(const char *const *argv, const char *const *envp, struct plan 
         return print_help();
     if (verb == OPTIONS_VERSION)
         return print_version();
+    if (verb == OPTIONS_ASK) {
+        int code = ask_answer(&inputs.settings, inputs.plan.program, &err);
+
+        return code < 0 ? (log_error("%s", err.message), exitcode_of_kind(err.kind)) : code;
+    }
     if (verb < 0 || plan_resolve(&inputs.plan, plan, &err) < 0) {
         CLEANUP(plan_release) struct plan refused;
 

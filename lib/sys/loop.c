@@ -63,6 +63,11 @@ static int wait_ms(const struct loop *loop)
     return left > 3600000000000LL ? 3600000 : (int)((left + 999999) / 1000000);
 }
 
+static void show_status(struct loop *loop)
+{
+    status_publish(&loop->status, &loop->outcome, &loop->relay, &loop->fsm);
+}
+
 static void end_if_empty(struct loop *loop, int64_t now)
 {
     if ((loop->fsm.state == FSM_SWEEPING || loop->fsm.state == FSM_REAPING) &&
@@ -95,6 +100,7 @@ static void wait_once(struct loop *loop)
     while (fsm_deadline(&loop->fsm) <= now)
         loop_step(loop, FSM_DEADLINE, -1, now);
     end_if_empty(loop, now);
+    show_status(loop);
 }
 
 static void note_left(void *context, const struct descendant *process)
@@ -135,6 +141,7 @@ int loop_run(struct loop *loop)
     loop_step(loop, FSM_GO, -1, loop_now(loop));
     /* When not one rank could be started, nobody's end will ever wake us. */
     end_if_empty(loop, loop_now(loop));
+    show_status(loop);
     while (loop->fsm.state != FSM_DONE)
         wait_once(loop);
     loop->outcome.now_ns = loop_now(loop);
@@ -199,6 +206,7 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
     loop->signals.fd = -1;
     loop->epoll_fd = -1;
     loop->prepared.port_fd = loop->prepared.null_fd = -1;
+    loop->status.fd = -1;
     loop->publish.deliver.log_fd = loop->publish.deliver.summary_dir = -1;
     prepare_limits(&loop->nofile);
     loop->oom_kills = facts_oom_kills();
@@ -215,6 +223,8 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
         return -1;
     loop->outcome.master_port = loop->prepared.port;
     fsm_init(&loop->fsm, &config, loop->fsm_ranks, plan->job.nproc);
+    status_open(&loop->status, plan, loop->relay.epoch_ns);
+    show_status(loop);
     return 0;
 }
 
@@ -224,6 +234,7 @@ void loop_release(struct loop *loop)
     prepare_release(&loop->prepared);
     relay_release(&loop->relay);
     publish_release(&loop->publish);
+    status_close(&loop->status);
     outcome_release(&loop->outcome);
     for (int i = 0; loop->ranks && i < loop->plan->job.nproc; i++)
         cleanup_fd(&loop->ranks[i].status.fd);

@@ -22,6 +22,7 @@
 #include "sys/relay.h"
 #include "sys/sigset.h"
 #include "sys/source.h"
+#include "sys/status.h"
 
 struct loop;
 
@@ -39,6 +40,7 @@ struct loop {
     struct prepared prepared;
     struct outcome outcome;
     struct publish publish;
+    struct status status;
     struct relay relay;
     struct descendants descendants;
     struct fsm fsm;

@@ -378,7 +378,6 @@ TEST(refuses_what_is_not_built_yet)
 {
     REFUSED("--cap-drop: not built yet in this version", "--cap-drop", "ALL");
     REFUSED("--cap-drop: not built yet in this version", "--cap-drop");
-    REFUSED("--status: not built yet in this version", "--status");
     REFUSED("--wait-master: not built yet in this version", "--wait-master", "0");
     REFUSED("--hydra: not built yet in this version", "--hydra");
     REFUSED("-r: not built yet in this version", "-r3");

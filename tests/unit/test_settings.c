@@ -414,9 +414,6 @@ TEST(a_bad_twin_is_refused)
     READ(&reading, "RANKINIT_CAP_DROP=ALL");
     tap_eq_str(reading.err.message, "RANKINIT_CAP_DROP: not built yet in this version");
     release(&reading);
-    READ(&reading, "RANKINIT_STATUS=text");
-    tap_eq_str(reading.err.message, "RANKINIT_STATUS: not built yet in this version");
-    release(&reading);
 }
 
 TEST(reads_tinis_variables)

@@ -41,40 +41,61 @@ struct search {
 struct process {
     char state;
     pid_t parent;
-    uint64_t ticks, started_ticks;
+    uint64_t ticks;
     int64_t rss_bytes;
 };
 
+/* Number N of proc(5) stat counted from the state, which is 0, in the text after the name. */
+static uint64_t number_at(const char *text, int index)
+{
+    for (; index > 0 && *text != '\0'; index--) {
+        text += strcspn(text, " ");
+        text += strspn(text, " ");
+    }
+    return strtoull(text, NULL, 10);
+}
+
 static bool read_process(pid_t pid, struct process *ret)
 {
-    unsigned long long user, system, started;
     char path[32], text[1024];
     const char *close;
-    long pages;
-    int parent;
 
     snprintf(path, sizeof(path), "/proc/%d/stat", pid);
     if (file_peek(AT_FDCWD, path, true, text, sizeof(text)) <= 0)
         return false;
+    /* The name is the process's own choice: it may hold blanks and parentheses. */
     close = strrchr(text, ')');
-    if (!close || sscanf(close,
-                         ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d "
-                         "%*d %*d %llu %*u %ld",
-                         &ret->state, &parent, &user, &system, &started, &pages) != 6)
+    if (!close || strncmp(close, ") ", 2) != 0)
         return false;
-    ret->parent = parent;
-    ret->ticks = user + system;
-    ret->started_ticks = started;
-    ret->rss_bytes = (int64_t)pages * sysconf(_SC_PAGESIZE);
+    ret->state = close[2];
+    ret->parent = (pid_t)number_at(close + 2, 1);
+    ret->ticks = number_at(close + 2, 11) + number_at(close + 2, 12);
+    ret->rss_bytes = (int64_t)number_at(close + 2, 21) * sysconf(_SC_PAGESIZE);
     return true;
 }
 
-/* The page behind a descriptor, freshly allocated: read between two equal even numbers. */
+/* Reads a page that is not being written: between two equal even numbers. */
+static bool read_whole(int fd, struct status_page *page, size_t size)
+{
+    const off_t at = offsetof(struct status_page, sequence);
+    uint32_t before, after;
+
+    for (int i = 0; i < TRIES; i++) {
+        if (pread(fd, &before, sizeof(before), at) != (ssize_t)sizeof(before) ||
+            pread(fd, page, size, 0) != (ssize_t)size ||
+            pread(fd, &after, sizeof(after), at) != (ssize_t)sizeof(after))
+            return false;
+        if (before == after && before % 2 == 0)
+            return status_check(page, size);
+        sched_yield();
+    }
+    return false;
+}
+
+/* The page behind a descriptor, freshly allocated; NULL if there is none. */
 static struct status_page *read_page(int fd)
 {
-    CLEANUP_FREE struct status_page *page = NULL;
-    struct status_page *taken;
-    uint32_t before, after;
+    struct status_page *page;
     struct stat info;
 
     /* Sealed, it cannot be cut while we read; only a memfd has seals at all. */
@@ -82,20 +103,9 @@ static struct status_page *read_page(int fd)
         (size_t)info.st_size > status_size(PLAN_RANKS_MAX))
         return NULL;
     page = malloc((size_t)info.st_size);
-    for (int i = 0; page && i < TRIES; i++) {
-        off_t at = offsetof(struct status_page, sequence);
-
-        if (pread(fd, &before, sizeof(before), at) != (ssize_t)sizeof(before) ||
-            pread(fd, page, (size_t)info.st_size, 0) != info.st_size ||
-            pread(fd, &after, sizeof(after), at) != (ssize_t)sizeof(after))
-            return NULL;
-        if (before == after && before % 2 == 0 && status_check(page, (size_t)info.st_size)) {
-            taken = page;
-            page = NULL;
-            return taken;
-        }
-        sched_yield();
-    }
+    if (page && read_whole(fd, page, (size_t)info.st_size))
+        return page;
+    free(page);
     return NULL;
 }
 
@@ -242,49 +252,65 @@ static int print_probe(const struct status_view *view, int probe, const char *wo
     return holds ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Writes the document into text; its length, 0 if it does not fit in memory. */
+static size_t write_json(const struct status_view *view, struct json_arena *arena, char *text)
+{
+    struct json *document = status_json(view, arena);
+    size_t len = document ? json_write(document, text, status_text_size(view->page->count) - 1) : 0;
+
+    if (len > 0)
+        text[len++] = '\n';
+    return len;
+}
+
 static int print_status(const struct status_view *view, bool as_json)
 {
     size_t arena_size = status_arena_size(view->page->count);
-    size_t text_size = status_text_size(view->page->count);
-    CLEANUP_FREE void *memory = malloc(arena_size);
-    CLEANUP_FREE char *text = malloc(text_size);
+    size_t text_size = status_text_size(view->page->count), len;
+    char *memory = malloc(arena_size + text_size);
+    char *text = memory + arena_size;
     struct json_arena arena;
-    struct json *document;
     struct buf out;
     int code;
 
-    if (!memory || !text)
+    if (!memory)
         return EXIT_FAILURE;
-    buf_init(&out, text, text_size);
-    if (!as_json) {
+    if (as_json) {
+        json_setup(&arena, memory, arena_size, 0);
+        len = write_json(view, &arena, text);
+        json_end();
+    } else {
+        buf_init(&out, text, text_size);
         status_text(view, &out);
-        return print(out.data, out.len);
+        len = out.len;
     }
-    json_setup(&arena, memory, arena_size, 0);
-    document = status_json(view, &arena);
-    out.len = document ? json_write(document, text, text_size - 1) : 0;
-    if (out.len > 0)
-        text[out.len++] = '\n';
-    code = out.len > 0 ? print(text, out.len) : EXIT_FAILURE;
-    json_end();
+    code = len > 0 ? print(text, len) : EXIT_FAILURE;
+    free(memory);
     return code;
 }
 
-static int answer(const struct settings *settings, const struct found *found)
+static int answer_from(const struct settings *settings, const struct found *found,
+                       struct status_usage *usage)
 {
     const char *probe = settings_text(settings, OPT_PROBE);
-    CLEANUP_FREE struct status_usage *usage = calloc((size_t)found->page->count, sizeof(*usage));
     struct status_view view = {.page = found->page, .usage = usage};
     struct process process;
 
-    if (!usage)
-        return EXIT_FAILURE;
     measure(found->page, usage);
     view.now_ns = source_clock() - found->page->start_ns;
     view.process_state = read_process(found->pid, &process) ? process.state : 'X';
     if (probe)
         return print_probe(&view, settings_word(settings, OPT_PROBE), probe);
     return print_status(&view, strcmp(settings_text(settings, OPT_STATUS), "json") == 0);
+}
+
+static int answer(const struct settings *settings, const struct found *found)
+{
+    struct status_usage *usage = calloc((size_t)found->page->count, sizeof(*usage));
+    int code = usage ? answer_from(settings, found, usage) : EXIT_FAILURE;
+
+    free(usage);
+    return code;
 }
 
 /* The pid that may follow; 0: none. */

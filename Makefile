@@ -12,12 +12,13 @@ MODEL  := option_rows option_names option_values options settings spec spec_keys
           platform_check
 REPORT := field groups lag_view bars shrink summary summary_facts page columns view plan_view \
           plan_view_json plan_view_text hints salvage saved pods explain explain_judge \
-          explain_sentence explain_nodes explain_notes explain_page
+          explain_sentence explain_nodes explain_notes explain_page status status_view
 SYS    := source file numbered users caps seccomp confine facts facts_devices facts_nvidia \
           facts_topology facts_cgroup inherit sigset terminal logs prepare attempt device_check \
           resolve wait_master spawn reap descendants console relay relay_prefix relay_read \
           relay_write relay_files relay_splice relay_end rendezvous deliver publish loop \
-          loop_actions loop_events loop_limits loop_restart loop_wait inputs explain
+          loop_actions loop_events loop_limits loop_restart loop_wait inputs explain status ask \
+          install
 CMD    := main
 
 # Third-party libraries, dependants first. Each has one home: see tests/check-layers.

@@ -16,6 +16,7 @@
 #include "model/options.h"
 #include "model/plan.h"
 #include "report/plan_view.h"
+#include "sys/ask.h"
 #include "sys/explain.h"
 #include "sys/file.h"
 #include "sys/inherit.h"
@@ -87,15 +88,19 @@ static int refuse(const struct inputs *inputs, const struct plan *plan, const st
     return publish_refusal(&refused, err);
 }
 
-/* --explain: nothing runs, so signals may end us as they end any program. */
-static int explain(const struct inputs *inputs)
+/* --explain, --status, ...: nothing runs, so signals may end us as they end any program. */
+static int answer(const struct inputs *inputs, int verb)
 {
+    const struct settings *settings = &inputs->settings;
     struct err err = ERR_INIT;
+    int code;
 
     sigset_child_unblock(0);
-    if (explain_files(settings_text(&inputs->settings, OPT_EXPLAIN), inputs->plan.program, &err) ==
-        0)
-        return EXIT_SUCCESS;
+    code = verb == OPTIONS_ASK
+               ? ask_answer(settings, inputs->plan.program, &err)
+               : explain_files(settings_text(settings, OPT_EXPLAIN), inputs->plan.program, &err);
+    if (code >= 0)
+        return code;
     log_error("%s", err.message);
     return exitcode_of_kind(err.kind);
 }
@@ -111,8 +116,8 @@ static int decide(const char *const *argv, const char *const *envp, struct plan 
         return print_help();
     if (verb == OPTIONS_VERSION)
         return print_version();
-    if (verb == OPTIONS_EXPLAIN)
-        return explain(&inputs);
+    if (verb == OPTIONS_EXPLAIN || verb == OPTIONS_ASK)
+        return answer(&inputs, verb);
     if (verb < 0 || plan_resolve(&inputs.plan, plan, &err) < 0)
         return refuse(&inputs, plan, &err);
     strvec_push_all(&plan->notices, strvec_texts(&inputs.notices));

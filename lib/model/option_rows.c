@@ -386,13 +386,16 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "explain", .type = OPTION_TEXT, .group = GROUP_OTHER, .arg = "FILE...|-",
         .help = "tell what saved summary documents or pods (kubectl get pods -o json) say" },
     [OPT_STATUS] = {
-        .name = "status", .optional_value = true, .type = OPTION_WORD,
-        .status = OPTION_NOT_YET, .group = GROUP_OTHER, .words = "text|json" },
+        .name = "status", .optional_value = true, .type = OPTION_WORD, .group = GROUP_OTHER,
+        .words = "text|json", .arg = "text|json",
+        .help = "show the ranks of the rankinit that runs in this container (or of PID)" },
     [OPT_PROBE] = {
-        .name = "probe", .type = OPTION_WORD, .status = OPTION_NOT_YET, .group = GROUP_OTHER,
-        .words = "started|ready|live" },
+        .name = "probe", .type = OPTION_WORD, .group = GROUP_OTHER,
+        .words = "started|ready|live", .arg = "started|ready|live",
+        .help = "ask it one question: exit code 0 (yes) or 1 (no)" },
     [OPT_INSTALL] = {
-        .name = "install", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .group = GROUP_OTHER },
+        .name = "install", .type = OPTION_TEXT, .group = GROUP_OTHER, .arg = "PATH",
+        .help = "copy this program to PATH, mode 0755, whole or not at all" },
     [OPT_SYSROOT] = {
         .name = "sysroot", .type = OPTION_TEXT, .group = GROUP_OTHER, .arg = "DIR",
         .help = "look for /proc, /sys, /dev and /etc below DIR when deciding" },

@@ -201,8 +201,8 @@ extern const struct option_row option_rows[OPT__COUNT];
 
 struct settings;
 
-/* What the command line asks for. */
-enum options_verb { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_EXPLAIN };
+/* What the command line asks for; ASK: --status, --probe or --install (sys/ask.h). */
+enum options_verb { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_EXPLAIN, OPTIONS_ASK };
 
 /*
  * Reads argv (argv[0] skipped) into settings as flags, up to the first word that is no option or

@@ -159,8 +159,9 @@ bool view_shows(const struct plan_view *view, enum option_id id)
 {
     const struct option_row *row = &option_rows[id];
 
-    if (id == OPT_HELP || id == OPT_VERSION)
-        return false;
+    if (id == OPT_HELP || id == OPT_VERSION || id == OPT_STATUS || id == OPT_PROBE ||
+        id == OPT_INSTALL)
+        return false; /* with these nothing is planned */
     return row->status == OPTION_BUILT || row->status == OPTION_NO_EFFECT ||
            settings_stated(view->settings, id);
 }

@@ -100,6 +100,13 @@ static int read_accelerate(struct inputs *inputs, struct err *err)
                            &inputs->settings, &inputs->accelerate, err);
 }
 
+/* --status, --probe and --install run nothing; what a job is told by twins is no matter to them. */
+static bool is_asked(const struct settings *settings)
+{
+    return settings_text(settings, OPT_STATUS) || settings_text(settings, OPT_PROBE) ||
+           settings_text(settings, OPT_INSTALL);
+}
+
 int inputs_read(struct inputs *ret, const char *const *argv, const char *const *envp,
                 struct err *err)
 {
@@ -114,10 +121,13 @@ int inputs_read(struct inputs *ret, const char *const *argv, const char *const *
                                      .spec = &ret->spec,
                                      .facts = &ret->facts};
     verb = options_parse(argv, &ret->settings, &ret->plan.program, err);
-    if (verb == OPTIONS_RUN && settings_read_twins(&ret->settings, envp, &ret->notices, err) < 0)
+    if (verb == OPTIONS_RUN && !is_asked(&ret->settings) &&
+        settings_read_twins(&ret->settings, envp, &ret->notices, err) < 0)
         verb = -1;
     if (verb == OPTIONS_RUN && settings_text(&ret->settings, OPT_EXPLAIN))
         return OPTIONS_EXPLAIN;
+    if (verb == OPTIONS_RUN && is_asked(&ret->settings))
+        verb = OPTIONS_ASK;
     if (verb != OPTIONS_RUN) {
         facts_collect("", envp, false, &ret->facts); /* where to tell it */
         return verb;

@@ -75,6 +75,11 @@ static int wait_ms(const struct loop *loop)
     return left > 3600000000000LL ? 3600000 : (int)((left + 999999) / 1000000);
 }
 
+static void show_status(struct loop *loop)
+{
+    status_publish(&loop->status, &loop->outcome, &loop->relay, &loop->fsm);
+}
+
 static void end_if_empty(struct loop *loop, int64_t now)
 {
     if (loop->fsm.state != FSM_SWEEPING && loop->fsm.state != FSM_REAPING)
@@ -112,6 +117,7 @@ static void wait_once(struct loop *loop)
     while (fsm_deadline(&loop->fsm) <= now)
         loop_step(loop, FSM_DEADLINE, -1, now);
     end_if_empty(loop, now);
+    show_status(loop);
 }
 
 static void note_left(void *context, const struct descendant *process)
@@ -150,6 +156,7 @@ static void run_attempt(struct loop *loop)
 {
     /* When not one rank could be started, nobody's end will ever wake us. */
     end_if_empty(loop, loop_now(loop));
+    show_status(loop);
     while (loop->fsm.state != FSM_DONE) {
         wait_once(loop);
         end_if_empty(loop, loop_now(loop));
@@ -237,6 +244,7 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
     loop->ready_files.fd = -1;
     loop->epoll_fd = -1;
     loop->prepared.port_fd = loop->prepared.null_fd = -1;
+    loop->status.fd = -1;
     loop->publish.deliver.log_fd = loop->publish.deliver.summary_dir = -1;
     prepare_limits(&loop->nofile);
     loop->oom_kills = facts_oom_kills();
@@ -257,6 +265,8 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
     limits_init(&loop->limits, &plan->limits);
     loop->outcome.master_port = loop->prepared.port;
     fsm_init(&loop->fsm, &config, loop->fsm_ranks, plan->job.nproc);
+    status_open(&loop->status, plan, loop->relay.epoch_ns);
+    show_status(loop);
     return 0;
 }
 
@@ -267,6 +277,7 @@ void loop_release(struct loop *loop)
     relay_release(&loop->relay);
     logs_release(&loop->logs);
     publish_release(&loop->publish);
+    status_close(&loop->status);
     outcome_release(&loop->outcome);
     for (int i = 0; loop->ranks && i < loop->plan->job.nproc; i++)
         cleanup_fd(&loop->ranks[i].status.fd);

@@ -26,6 +26,7 @@
 #include "sys/relay.h"
 #include "sys/sigset.h"
 #include "sys/source.h"
+#include "sys/status.h"
 #include "sys/wait_master.h"
 
 struct loop;
@@ -47,6 +48,7 @@ struct loop {
     struct logs logs; /* of the present attempt */
     struct outcome outcome;
     struct publish publish;
+    struct status status;
     struct relay relay;
     struct descendants descendants;
     struct fsm fsm;

@@ -73,6 +73,7 @@ struct relay_stream {
     size_t due;         /* at our end: bytes that were in the pipe then and are not read yet */
     size_t judged;      /* bytes in the pipe that evidence has seen already (by tee(2)) */
     int64_t last_input_ns;
+    int64_t said_ns;  /* when the rank last wrote here; 0: never */
     int64_t line_ns;  /* when the unfinished line began */
     int64_t owned_ns; /* since when the cursor is in a line of ours */
     bool midline;     /* the last byte read was no newline */

@@ -76,7 +76,7 @@ static void note_input(struct relay_stream *stream, size_t fresh, int64_t now_ns
     }
     stream->midline = tail > 0;
     stream->redrawn = stream->redrawn || memchr(bytes + fresh - tail, '\r', tail);
-    stream->last_input_ns = now_ns;
+    stream->last_input_ns = stream->said_ns = now_ns;
 }
 
 /* The bulk is for those who can pass on at once what they read. */

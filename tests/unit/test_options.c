@@ -380,8 +380,6 @@ TEST(refuses_what_cannot_work_here)
 
 TEST(refuses_what_is_not_built_yet)
 {
-    REFUSED("--hydra: not built yet in this version", "--hydra", "x");
-    REFUSED("--status: not built yet in this version", "--status");
 }
 
 TEST(no_unbuilt_option_can_be_stated)

@@ -406,9 +406,6 @@ TEST(a_bad_twin_is_refused)
     tap_eq_str(reading.err.message,
                "RANKINIT_CAP_DROP: \"ALL,+\" is not a list of names such as NET_RAW,SYS_ADMIN");
     release(&reading);
-    READ(&reading, "RANKINIT_STATUS=text");
-    tap_eq_str(reading.err.message, "RANKINIT_STATUS: not built yet in this version");
-    release(&reading);
 }
 
 TEST(reads_tinis_variables)

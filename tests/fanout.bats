@@ -142,17 +142,6 @@ clean() {
     assert_eq "$status" 64
 }
 
-@test "a flag that is not built yet is refused, never ignored" {
-    local flag
-    for flag in --none; do
-        clean -- "$flag" true
-        assert_eq "$flag $status" "$flag 64"
-        assert_has "$stderr" "${flag%%=*}"
-    done
-    clean RANKINIT_STATUS=1 -- true
-    assert_eq "$status" 78
-}
-
 @test "what is refused is told after what was noticed on the way, such as a misspelt variable" {
     clean PET_NNODES=2 PET_NNODE_RANK=1 -- train.py
     assert_eq "$status" 78

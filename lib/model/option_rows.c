@@ -1,6 +1,5 @@
 /*
- * Data only: one row per option, in the order of enum option_id. A row that is not built yet has
- * its default only where that already holds, so that stating it changes nothing.
+ * Data only: one row per option, in the order of enum option_id.
  */
 #include <stddef.h>
 

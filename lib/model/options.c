@@ -44,7 +44,7 @@ static int unknown_long(const struct reader *reader, const char *name, size_t le
 /* A row none of whose values on a command line would be accepted: no argument needs to be there. */
 static bool always_refused(const struct option_row *row)
 {
-    return (row->status == OPTION_NOT_YET || row->status == OPTION_REFUSED) && !row->dflt;
+    return row->status == OPTION_REFUSED && !row->dflt;
 }
 
 static bool takes_argument(const struct option_row *row)

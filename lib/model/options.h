@@ -157,7 +157,6 @@ enum option_type {
 
 enum option_status {
     OPTION_BUILT,
-    OPTION_NOT_YET,   /* refused: "not built yet"; `note` says what to do meanwhile, if anything */
     OPTION_NO_EFFECT, /* accepted and noted at -v; `note` says why it has no effect here */
     OPTION_REFUSED    /* cannot exist here; `note` is the reason */
 };

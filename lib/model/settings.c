@@ -40,14 +40,9 @@ static int check_status(const struct option_row *row, const struct setting *offe
 {
     if (row->refused_words && scan_word(offer->text, row->refused_words) >= 0)
         return err_set(err, kind_of(offer), "%s: %.80s: %s", offer->origin, offer->text, row->note);
-    if (row->status != OPTION_NOT_YET && row->status != OPTION_REFUSED)
+    if (row->status != OPTION_REFUSED || option_value_same(row, offer->text, row->dflt))
         return 0;
-    if (option_value_same(row, offer->text, row->dflt))
-        return 0;
-    if (row->status == OPTION_REFUSED)
-        return err_set(err, kind_of(offer), "%s: cannot work here: %s", offer->origin, row->note);
-    return err_set(err, kind_of(offer), "%s: not built yet in this version%s%s", offer->origin,
-                   row->note ? "; " : "", row->note ? row->note : "");
+    return err_set(err, kind_of(offer), "%s: cannot work here: %s", offer->origin, row->note);
 }
 
 static int check_value(const struct option_row *row, const struct setting *offer, struct err *err)

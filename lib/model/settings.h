@@ -49,8 +49,7 @@ void settings_release(struct settings *settings);
 /*
  * Offers a text for a setting; the offer's texts are copied. It is checked by the row's type whoever wins; it is taken if its
  * source is at least as strong as the present one (a repeatable row of the same source appends).
- * ERR_USAGE (flags) or ERR_SPEC (others) naming the origin: bad value, not built yet, refused,
- * or an identity that contradicts the platform's.
+ * ERR_USAGE (flags) or ERR_SPEC (others) naming the origin: bad value, refused, or an identity that contradicts the platform's.
  */
 int settings_offer(struct settings *settings, enum option_id id, const struct setting *offer,
                    struct err *err);

@@ -378,28 +378,6 @@ TEST(refuses_what_cannot_work_here)
     REFUSED("--rdzv-backend: \"mine\" is not one of static, c10d", "--rdzv-backend=mine");
 }
 
-TEST(refuses_what_is_not_built_yet)
-{
-}
-
-TEST(no_unbuilt_option_can_be_stated)
-{
-    for (int id = 0; id < OPT__COUNT; id++) {
-        const struct option_row *row = &option_rows[id];
-        struct parsed parsed;
-        char word[80];
-
-        if (row->status != OPTION_NOT_YET || row->spec_only)
-            continue;
-        snprintf(word, sizeof(word), "--%s%s", row->name,
-                 row->type == OPTION_FLAG ? "" : "=\x01no-default");
-        PARSE(&parsed, word);
-        tap_eq_int(parsed.verb, -1);
-        tap_has_str(parsed.err.message, "not built yet");
-        settings_release(&parsed.settings);
-    }
-}
-
 TEST(accepts_a_stated_default_that_holds_already)
 {
     GIVES(OPT_OOM, "note", "--oom", "--oom", "note");

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2016,SC2030,SC2031 # the ranks expand it; run sets status
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # the ranks expand it; run sets status and stderr
 # Ranks' output in files, by torchrun's options: which stream goes where, whole, and what happens when
 # a file cannot be written any more.
 

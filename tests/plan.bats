@@ -258,8 +258,8 @@ setting() {
     mandoc -T ascii "$ROOT/cmd/rankinit/rankinit.1" | col -b >page
     grep -E '^     +(-[a-z]( [a-z]+)?, )?--[a-z]' page | grep -oE -e '--[a-z-]+' | sed 's/^--//' | sort -u >page.names
     assert_eq "$(comm -23 help page.names)" ""
-    # Help and version are no settings; these have a key in the spec, and no flag.
-    grep -vxE 'help|version' help >want
+    # What runs nothing is no setting; these have a key in the spec, and no flag.
+    grep -vxE 'help|version|install|probe|status' help >want
     jq -r '.settings[].name' plan.json | tr _ - |
         grep -vxE 'workdir|orphan-grace|output-max-bytes|restart-[a-z-]+|seccomp-allow|seccomp-deny|oom-score-adj|umask|nice' | sort >got
     diff -u want got

@@ -98,8 +98,8 @@ EOF
 }
 
 @test "a daemon that goes on writing does not hold up our end either" {
-    run -0 timeout 20 bash -c '"$RANKINIT" --nproc-per-node 1 sh -c "yes & echo said" | { head -n 1; cat >/dev/null; }'
-    assert_has "$output" y
+    run -0 timeout 20 bash -c '"$RANKINIT" --nproc-per-node 1 sh -c "yes & echo said" 2>/dev/null | { head -n 1; cat >/dev/null; }'
+    [[ $output = y || $output = said ]] # whoever was first
 }
 
 @test "a reader that is slow, but reads, gets all, also what is left at the end" {

@@ -244,11 +244,9 @@ int plan_resolve_security(const struct plan_inputs *inputs, struct plan *plan, s
      * To signal ranks of another user; a program in init mode may change its user by itself. What
      * the ranks hold is no secret from them, and lets us see where they hang in the kernel.
      */
-    security->own_caps = SECURITY_CAP(CAP_KILL);
+    security->own_caps = SECURITY_CAP(CAP_KILL) | security->caps.permitted;
     if (settings_int(inputs->settings, OPT_MAX_RESTARTS) > 0)
         security->own_caps = UINT64_MAX;
-    else if (plan->mode == PLAN_FANOUT)
-        security->own_caps |= security->caps.permitted;
     /* A rank that hangs is made to end without a core. */
     if (security->user.change && (settings_stated(inputs->settings, OPT_IDLE_TIMEOUT) ||
                                   settings_stated(inputs->settings, OPT_START_TIMEOUT)))

@@ -20,7 +20,7 @@ def say(cfg):
     words = {name: os.environ.get(name) for name in names}
     words.update(now=cfg.now, x=cfg.x, cwd=os.getcwd(), job=run.job.num, dir=run.runtime.output_dir)
     with open(os.path.join(run.runtime.output_dir, f"seen.{words['RANK']}"), "w") as file:
-        json.dump(words, file)
+        file.write(json.dumps(words) + "\n")
 
 
 def meet(folder, count):

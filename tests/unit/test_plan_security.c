@@ -45,7 +45,7 @@ TEST(nothing_asked_nothing_changed)
     tap_eq_int(f.plan.security.limit_count, 0);
     tap_eq_str(env_get(strvec_texts(&f.plan.env), "HOME"), "/root");
     /* A program in init mode may change its user by itself: we must still be able to signal it. */
-    tap_eq_uint(f.plan.security.own_caps, CAP(KILL));
+    tap_eq_uint(f.plan.security.own_caps, DOCKER | CAP(KILL));
     fixture_again(&f);
     f.facts.caps = (struct facts_caps){.permitted = DOCKER, .last = 40};
     tap_eq_int(fixture_plan(&f, "", "--nproc-per-node 2 sh"), 0);

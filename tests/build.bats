@@ -30,6 +30,22 @@ second_tree() {
     assert_has "$output" GNU_RELRO
 }
 
+@test "it is position-independent, bound at once, with guarded stacks and checked copies" {
+    run readelf -hW "$ROOT/build/release/rankinit"
+    [[ $output =~ Type:\ +DYN ]]
+    run readelf -dW "$ROOT/build/release/rankinit"
+    assert_has "$output" BIND_NOW
+    assert_has "$output" PIE
+    assert_lacks "$output" TEXTREL
+    # No segment can be written and executed.
+    run readelf -lW "$ROOT/build/release/rankinit"
+    [ "$(grep -cE ' (RWE|WE) ' <<<"$output")" -eq 0 ]
+    # Our own objects call the guards: the linked program has them for glibc's sake anyway.
+    run nm -u "$ROOT"/build/release/lib/*/*.o
+    [ "$(grep -c __stack_chk_fail <<<"$output")" -gt 20 ]
+    [ "$(grep -cE '__(mem|st|vsn|sn)[a-z]*_chk' <<<"$output")" -gt 10 ]
+}
+
 @test "it is stripped and no larger than 1.5 MB" {
     run readelf -SW "$ROOT/build/release/rankinit"
     assert_lacks "$output" .symtab

@@ -74,7 +74,7 @@ prefix=(--log-prefix '${local_rank}|')
     [ "$status" -eq 0 ]
     assert_eq "$(each_rank cpus)" "$last
 $last"
-    assert_has "$stderr" "2 ranks share 1 cores"
+    assert_has "$stderr" "2 ranks share 1 core"
 }
 
 # bats test_tags=smoke
@@ -95,6 +95,23 @@ $second"
         assert_eq "$(each_rank RANKINIT_THIS_CPUS)" "$first
 $second"
     fi
+}
+
+# bats test_tags=smoke
+@test "a spec's ranks: one has CPUs of its own, and the others share the rest" {
+    local first second
+    [ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
+    read -r first second _ < <("$PAYLOAD" state | sed -n 's/^cpus: //p' | tr ' ' '\n' | tail -n 2 | paste -sd ' ')
+    printf 'apiVersion: rankinit/v1\nranks: [{local: "0", cpus: "%s"}]\n' "$second" >"$T/spec.yaml"
+    run --separate-stderr taskset -c "$first,$second" "$RANKINIT" "${prefix[@]}" --nproc-per-node 3 \
+        --spec "$T/spec.yaml" --cpu-bind cores "$PAYLOAD" state
+    [ "$status" -eq 0 ]
+    assert_eq "$(each_rank cpus)" "$second
+$first
+$first"
+    run taskset -c "$first" "$RANKINIT" --spec "$T/spec.yaml" --nproc-per-node 3 "$PAYLOAD" state
+    [ "$status" -eq 78 ]
+    assert_has "$output" "spec.yaml: ranks[0]: cpus: $second are not all among the CPUs allowed here, $first"
 }
 
 # bats test_tags=smoke

@@ -22,12 +22,15 @@ load lib
     mkdir "$T/good" "$T/bad"
     # The example of the manual.
     awk '/^apiVersion: /{on=1} /^\.Ed/{on=0} on' "$ROOT/cmd/rankinit/rankinit.1" |
-        sed "s#/logs#$T#; s#/workspace#$T#; s#/dev/termination-log#$T/log#" >"$T/good/manual"
+        sed "s#/logs#$T#; s#/workspace#$T#; s#/dev/termination-log#$T/log#
+            s#1000:1000#$(id -u):$(id -g)#" >"$T/good/manual"
     [ "$(wc -l <"$T/good/manual")" -ge 15 ]
     echo '{"apiVersion": "rankinit/v1"}' >"$T/good/least"
     echo '{"apiVersion": "rankinit/v1", "env": [{"name": "A", "value": ""}, {"name": "B", "value": 2}]}' >"$T/good/env"
     echo '{"apiVersion": "rankinit/v1", "command": ["a", "", 1]}' >"$T/good/command"
     echo '{"apiVersion": "rankinit/v1", "ranks": [{"local": 3, "command": ["a"]}]}' >"$T/good/ranks"
+
+    echo '{"apiVersion": "rankinit/v1", "ranks": [{"local": 3, "cpus": 0}, {"local": 2, "cpus": "0-1,3"}]}' >"$T/good/ranks-cpus"
 
     echo '{}' >"$T/bad/version"
     echo '{"apiVersion": "rankinit/v2"}' >"$T/bad/version-2"
@@ -45,6 +48,7 @@ load lib
     echo '{"apiVersion": "rankinit/v1", "ranks": [{"local": "a", "command": ["a"]}]}' >"$T/bad/ranks-local"
     echo '{"apiVersion": "rankinit/v1", "ranks": [{"local": 4096, "command": ["a"]}]}' >"$T/bad/ranks-large"
     echo '{"apiVersion": "rankinit/v1", "ranks": [{"local": 0}]}' >"$T/bad/ranks-nothing"
+    echo '{"apiVersion": "rankinit/v1", "ranks": [{"local": 0, "cpus": "all"}]}' >"$T/bad/ranks-cpus"
 
     "$PYTHON" "$ROOT/tests/validate-spec" "$T"/good/*
     for name in "$T"/good/*; do

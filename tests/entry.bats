@@ -70,6 +70,33 @@ os.execv(sys.argv[2], sys.argv[2:])' "$T/file" "$RANKINIT" "$PAYLOAD" hold "$T/r
     while read -r pid; do [ ! -e "/proc/$pid" ]; done <"$T/pids"
 }
 
+# A child from before our exec; a daemon that is a child of ours, and one below a daemon that does
+# not listen.
+@test "no /proc: daemons are told and have time, what is below them is found, earlier children are spared" {
+    local pid kind no_proc='mount --make-rprivate / && mount -t tmpfs none /proc && exec "$@"'
+    printf 'apiVersion: rankinit/v1\nstop: {grace: 1h, orphan_grace: 100ms}\n' >"$T/spec.yaml"
+    for kind in "" "--pid --fork --kill-child"; do
+        rm -f "$T"/*.ready
+        # shellcheck disable=SC2086 # several words
+        start_program unshare --mount $kind sh -c "$no_proc" - sh -c '
+            "$PAYLOAD" trap "$0/before.ready" 0 0 TERM >"$0/before" & exec "$@"' "$T" \
+            "$RANKINIT" --spec "$T/spec.yaml" --nproc-per-node 1 sh -c '
+            "$PAYLOAD" daemon trap "$0/daemon.ready" 2 0 TERM USR1 >"$0/daemon"
+            exec "$PAYLOAD" trap "$0/ready.ready" 1 0 TERM' "$T"
+        wait_for "$T/daemon.ready"
+        wait_for "$T/ready.ready"
+        wait_for "$T/before.ready"
+        kill -TERM "$(pgrep -f -- "^$RANKINIT --spec $T/spec.yaml")"
+        wait_line "$T/daemon" SIGTERM
+        pid=$(pgrep -f "$T/before.ready")
+        kill -USR1 "$(pgrep -f "$T/daemon.ready")"
+        finish
+        assert_eq "$status" 143
+        assert_eq "$(cat "$T/before")" ""
+        [ -n "$kind" ] || kill -KILL "$pid"
+    done
+}
+
 @test "a working directory that is gone does not matter" {
     mkdir "$T/gone"
     cd "$T/gone"

@@ -33,7 +33,7 @@ enter() {
     # shellcheck disable=SC2016 # expanded by the inner shell
     "${UTS[@]}" sh -c 'echo "$0" >/proc/sys/kernel/hostname && exec "$@"' "$name" \
         env -i PATH=/usr/bin:/bin HOME=/root HOSTNAME="$name" KUBERNETES_SERVICE_HOST=10.96.0.1 "${vars[@]}" \
-        "$RANKINIT" --sysroot "$T/${TREE:-none}" --log-dir "$T/logs" --rdzv-id golden --threads 2 \
+        "$RANKINIT" --wait-master 0 --sysroot "$T/${TREE:-none}" --log-dir "$T/logs" --rdzv-id golden --threads 2 \
         --log-prefix "\${local_rank}|" "$@" --no-python "$T/env.py" env \
         </dev/null >"$T/out" 2>"$T/err"
 }

@@ -212,6 +212,24 @@ which 1 thread lives on, state D in __refrigerator: the kernel or a driver holds
     [ "$(grep -cF "is left: state D" "$T/trace")" -ge 2 ]
 }
 
+@test "pytorch/pytorch#185414: the same in init mode, when a grace is stated" {
+    local mode pid
+    for mode in ordinary pid1; do
+        rm -f "$T/ready"
+        start_as "$mode" --grace 100ms "$PAYLOAD" hold "$T/ready"
+        wait_for "$T/ready"
+        pid=$(pgrep -P "$(target "$mode")")
+        freeze "$pid"
+        kill -TERM "$(target "$mode")"
+        # A namespace waits for the last of it: whose kernel, as PID 1, is not ours to hurry.
+        wait_line "$T/err" "notice: pid [0-9]+ \\(payload\\) is left: state D in __refrigerator"
+        [ "$mode" = ordinary ] || thaw
+        finish
+        thaw
+        assert_eq "$status" 143
+    done
+}
+
 @test "moby/moby#35160: what is left is the kernel's to let go; the code is that of the rank that failed" {
     local pid
     quick_spec

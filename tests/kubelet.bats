@@ -1,140 +1,85 @@
 #!/usr/bin/env bats
-# A stand-in for the kubelet: containers made as it makes them (a termination log of mode 0666 bind-mounted over
-# /dev/termination-log, the environment in its order, TERM, grace, KILL, a restart in place), and what people
-# do to them: exec, probes, --install by an init container, a pause process as PID 1.
-# bats file_tags=alone
-# shellcheck disable=SC2016 # the ranks expand it
+# bats file_tags=smoke
+# What a pod's status keeps of the verdict, by a stand-in for the kubelet.
 
 load lib
-load container
 
-setup_file() { engine_up; }
-teardown_file() { engine_down; }
-teardown() { box_remove; }
-
-ranks='echo "rank $RANK runs"; exec tail -f /dev/null'
-
-@test "exec: --status and --probe on a read-only root, as user 1000, without a capability" {
-    box --read-only --user 1000:1000 --cap-drop ALL --security-opt no-new-privileges -- --nproc-per-node 2 sh -c "$ranks"
-    box_says 'rank 0 runs'
-    box_says 'rank 1 runs'
-    docker exec "$BOX" /rankinit --status=json >"$T/status"
-    assert_schema "$T/status"
-    assert_json "$T/status" '[.pid, .state, .ready, (.ranks | length)] | @csv' '1,"RUNNING",true,2'
-    for probe in started ready live; do docker exec "$BOX" /rankinit --probe "$probe"; done
-    assert_json "$T/log" .verdict running
-    docker stop -t 10 "$BOX"
-    box_end
-    assert_eq "$status" 143
+# kubelet CONTAINERS TERMINATION-LOG [CONTAINER-LOG]: what the status of a pod says that a container left. As the kubelet
+# does it: the last 4096 bytes of the termination log; where that is empty and a CONTAINER-LOG is given (policy
+# FallbackToLogsOnError, after a failure), its last 80 lines, at most 2048 bytes; of all that the first 12288 / CONTAINERS.
+kubelet() {
+    if [ -s "$2" ] || [ -z "${3:-}" ]; then tail -c 4096 "$2"; else tail -n 80 "$3" | tail -c 2048; fi |
+        head -c $((12288 / $1))
 }
 
-@test "exec: live while a drain lasts, and ready no more" {
-    mkdir "$T/share"
-    mkfifo "$T/share/go" "$T/share/never"
-    box -- --grace 1h --nproc-per-node 1 sh -c 'trap "echo asked" TERM; echo runs; while :; do read -r line </share/never; done'
-    box_says runs
-    docker kill --signal TERM "$BOX"
-    wait_until '"$@" | grep -q "DRAINING, up .* SIGTERM"' sh docker exec "$BOX" /rankinit --status
-    docker exec "$BOX" /rankinit --probe live
-    run docker exec "$BOX" /rankinit --probe ready
-    assert_eq "$status $output" "1 not ready: DRAINING"
+# An outcome a run: how each rank ends. Messages of all lengths and kinds, few ranks and many.
+runs() {
+    RUNS=(
+        "2 true"
+        "1 exit 3"
+        "3 kill -KILL \$\$"
+        '2 printf "Traceback (most recent call last):\n" >&2
+            for i in $(seq 200); do printf "  File \"/app/a/rather/long/path/train.py\", line %d, in f\n    f()\n" $i >&2; done
+            printf "RecursionError: \"quoted\" \\\\ %2000s\n" x >&2; exit 1'
+        '2 head -c 60000 /dev/urandom >&2; exit 1'
+        '64 echo "ValueError: rank $RANK, word $(echo $RANK | tr 0-9 a-j)" >&2; exit $((RANK + 1))'
+        '1 printf "\303\251\342\202\254%.0s" $(seq 900) >&2; exit 1'
+        '300 exit 7'
+    )
 }
 
-@test "--init before us: found by exec all the same" {
-    box --init -- --nproc-per-node 1 sh -c "$ranks"
-    box_says 'rank 0 runs'
-    docker exec "$BOX" /rankinit --status=json >"$T/status"
-    assert_json "$T/status" '.pid > 1' true
-    docker exec "$BOX" /rankinit --probe ready
+@test "with up to six containers the message is a whole document, with any number it tells the story" {
+    local run count script n
+    runs
+    for run in "${RUNS[@]}"; do
+        count=${run%% *} script=${run#* }
+        install -m 666 /dev/null "$T/log"
+        run "$RANKINIT" --nproc-per-node "$count" --device-share --termination-log "$T/log" --summary "$T/s.json" sh -c "$script"
+        assert_schema "$T/log"
+        for n in 1 2 3 4 5 6; do
+            kubelet $n "$T/log" | cmp "$T/log" -
+        done
+        want=$(json_get "$T/log" .message)
+        # A debug container too many: what is left begins with the story, and --explain reads it.
+        for n in 8 12 17; do
+            kubelet $n "$T/log" >"$T/message"
+            "$RANKINIT" --explain "$T/message" >"$T/page"
+            assert_has "$(tr -s ' \n' ' ' <"$T/page")" "$(tr -s ' ' <<<"${want:0:150}")"
+        done
+    done
 }
 
-@test "shared process namespace: a pause process is PID 1, orphans are ours, exec finds us" {
-    box -- --init-only tail -f /dev/null
-    pause=$BOX
-    box --pid "container:$pause" -- --nproc-per-node 1 sh -c "$ranks"
-    box_says 'rank 0 runs'
-    # Both run the same program file, each in a mount of its own image's file: the one of this container is meant.
-    docker exec "$BOX" /rankinit --status=json >"$T/status"
-    assert_json "$T/status" '.ranks[0].state' running
-    docker stop -t 10 "$BOX"
-    box_end
-    assert_eq "$status" 143
+@test "without a termination log the last line of the output is the document" {
+    local run count script n
+    runs
+    : >"$T/empty"
+    for run in "${RUNS[@]:1}"; do
+        count=${run%% *} script=${run#* }
+        "$RANKINIT" --nproc-per-node "$count" --device-share sh -c "$script" >"$T/out" 2>&1 </dev/null || true
+        # Containers write both streams into one log.
+        kubelet 6 "$T/empty" "$T/out" | tail -n 1 >"$T/message"
+        assert_schema "$T/message"
+        assert_json "$T/message" .verdict failed
+        kubelet 6 "$T/empty" "$T/out" >"$T/whole"
+        "$RANKINIT" --explain "$T/whole" | grep -q 'rankinit: failed'
+    done
 }
 
-@test "an init container's --install brings rankinit, FROM scratch, into a volume; it is then what runs" {
-    mkdir "$T/volume"
-    chown 1000:1000 "$T/volume"
-    docker run --rm --network none --read-only --user 1000:1000 --cap-drop ALL --volume "$T/volume:/volume" \
-        rankinit --install /volume/rankinit
-    assert_eq "$(stat -c '%a %u' "$T/volume/rankinit")" "755 1000"
-    cmp "$RANKINIT" "$T/volume/rankinit"
-    box --volume "$T/volume/rankinit:/injected:ro" --entrypoint /injected -- --nproc-per-node 1 sh -c 'exit 3'
-    box_end
-    assert_eq "$status" 3
-    run docker run --rm --network none --read-only --volume "$T/volume:/volume" rankinit --install /volume
-    assert_eq "$status ${#lines[@]}" "78 1"
-}
-
-@test "TERM, grace, KILL: the kubelet's grace is shorter than ours, and the verdict still says who was asked" {
-    mkdir "$T/share"
-    mkfifo "$T/share/never"
-    box -- --grace 1h --nproc-per-node 1 sh -c 'trap "" TERM; echo runs; while :; do read -r line </share/never; done'
-    box_says runs
-    docker stop -t 1 "$BOX"
-    box_end
-    assert_eq "$status" 137
-    assert_json "$T/log" .stop.signal SIGTERM
-}
-
-@test "restarted in place: the second life begins the termination log anew" {
-    mkdir "$T/share"
-    box -- --nproc-per-node 1 sh -c 'if [ -e /share/second ]; then exit 0; fi; : >/share/second; echo dying >&2; exit 9'
-    box_end
-    assert_eq "$status" 9
-    assert_json "$T/log" .root_cause.exit_code 9
-    docker start "$BOX"
-    box_end
-    assert_eq "$status" 0
-    assert_json "$T/log" .verdict succeeded
-}
-
-@test "an environment of 1 MB, service links first, as the kubelet orders it" {
-    for i in {1..20}; do printf 'SVC_%d=%s\n' "$i" "$(head -c 52000 /dev/zero | tr '\0' x)"; done >"$T/env"
-    printf 'MASTER_PORT=tcp://10.0.0.9:80\nKUBERNETES_SERVICE_HOST=10.96.0.1\nPET_NNODES=1\nPET_NPROC_PER_NODE=1\n' >>"$T/env"
-    box --env-file "$T/env" -- --nproc-per-node 1 sh -c 'echo "${#SVC_20} $MASTER_ADDR"; case $MASTER_PORT in tcp*) exit 1; esac'
-    box_end
-    assert_eq "$status $(cat "$T/out")" "0 52000 127.0.0.1"
-}
-
-@test "a user without an entry in passwd" {
-    box --user 123456:654321 -- --nproc-per-node 1 sh -c 'id -u; id -g'
-    box_end
-    assert_eq "$status $(xargs <"$T/out")" "0 123456 654321"
-}
-
-# A bundle for runc, without an engine: the way that other runtimes start us.
-@test "runc alone: a bundle of one file, PID 1, the termination log, the code" {
-    mkdir -p "$T/bundle/rootfs"
-    cp "$RANKINIT" "$PAYLOAD" "$T/bundle/rootfs"
+@test "killed whole at any moment: the message is the document of before" {
     install -m 666 /dev/null "$T/log"
-    (cd "$T/bundle" && runc spec)
-    jq --arg log "$T/log" '.process.terminal = false
-        | .process.args = ["/rankinit", "--nproc-per-node", "2", "/payload", "exit", "7"]
-        | .mounts += [{"destination": "/dev/termination-log", "type": "bind", "source": $log, "options": ["bind", "rw"]}]' \
-        "$T/bundle/config.json" >"$T/config"
-    mv "$T/config" "$T/bundle/config.json"
-    run runc --root "$T/runc" run --bundle "$T/bundle" "rankinit-$$" </dev/null
-    assert_eq "$status" 7
-    assert_termination_log
-    assert_json "$T/log" .verdict failed
-    assert_json "$T/log" .root_cause.exit_code 7
-}
-
-@test "docker/Dockerfile.train: on any base, not root, rankinit is the entrypoint" {
-    tar -c -C "$ROOT/build/${VARIANT:-release}" payload | docker import - base
-    docker build --network none --quiet --build-arg BASE=base --file "$ROOT/docker/Dockerfile.train" --tag train "$ROOT/docker"
-    run docker run --rm --network none train /payload exit 6
-    assert_eq "$status" 6
-    assert_eq "$(docker inspect --format '{{.Config.User}} {{.Config.Entrypoint}} {{.Config.Cmd}}' train)" \
-        "1000:1000 [/usr/local/bin/rankinit] [train.py]"
+    start --nproc-per-node 2 --grace 20s --termination-log "$T/log" sh -c 'trap "" TERM; echo >>"$0"; while :; do sleep 1; done' "$T/ready"
+    wait_lines "$T/ready" 2
+    kubelet 6 "$T/log" >"$T/message"
+    assert_schema "$T/message"
+    assert_json "$T/message" .verdict running
+    kill -TERM "$RUN_PID"
+    wait_until 'jq -e .stop "$0" >/dev/null' "$T/log"
+    children=$(cat "/proc/$RUN_PID/task/$RUN_PID/children")
+    kill -KILL "$RUN_PID"
+    finish
+    kubelet 6 "$T/log" >"$T/message"
+    assert_schema "$T/message"
+    assert_json "$T/message" .stop.signal SIGTERM
+    # shellcheck disable=SC2086 # several
+    for pid in $children; do wait_gone $pid; done
 }

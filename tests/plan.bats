@@ -171,7 +171,12 @@ setting() {
         "MPICH or Intel MPI: nnodes 4 (PMI_SIZE), node-rank 3 (PMI_RANK); not used: SLURM_PROCID=0"
     assert_json plan.json '.job | has("master_addr")' false
     assert_json plan.json '.ranks[0].env | [.RANK, .LOCAL_RANK] | @csv' '"3","1"'
+    assert_json plan.json '[.job.one_process, .ranks[0].rank, .ranks[0].local_rank] | @csv' 'true,3,1'
+    plan_json PMI_RANK=3 PMI_SIZE=4 -- -q --nproc-per-node 1 true
+    assert_json plan.json '.ranks[0] | [.rank, has("local_rank")] | @csv' '3,false'
     plan PMI_RANK=3 PMI_SIZE=4 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2 -- --plan --nproc-per-node 1 true
+    assert_has "$output" "mode        fan-out: one process here, rank 3 of 4 of a job of processes"
+    assert_has "$output" $'\n     3      1  0,1      -           4  true\n'
     assert_has "$output" "master      unknown: MASTER_ADDR is not set"
 }
 
@@ -186,6 +191,10 @@ setting() {
         assert_has "$output" "--x-token=***"
         assert_has "$output" "--log-level=debug"
         plan "RANKINIT_SPEC={apiVersion: rankinit/v1, env: [{name: DB_PASSWORD, value: hush7}]}" -- \
+            --plan=$format --nproc-per-node 1 true
+        assert_eq "$status" 0
+        assert_lacks "$output$stderr" hush
+        plan RANKINIT_SPEC=$'apiVersion: rankinit/v1\nenv:\n- {name: DB_PASSWORD, value: hush8}\n' -- \
             --plan=$format --nproc-per-node 1 true
         assert_eq "$status" 0
         assert_lacks "$output$stderr" hush
@@ -209,6 +218,21 @@ setting() {
     rm root/dev/nvidia*
     plan -- --plan --nproc-per-node gpu train.py
     assert_eq "$status" 69
+}
+
+@test "--sysroot: what decides is below it, and a tree that is not there is refused" {
+    mkdir -p tree/etc/rankinit
+    printf 'apiVersion: rankinit/v1\njob: {nproc_per_node: 3}\n' >tree/etc/rankinit/spec.yaml
+    plan_json -- --sysroot tree true
+    assert_json plan.json .job.nproc_per_node 3
+    assert_json plan.json '.settings[] | select(.name == "nproc_per_node").origin' \
+        'tree/etc/rankinit/spec.yaml: job.nproc_per_node'
+    plan -- --plan --sysroot nowhere true
+    assert_eq "$status" 64
+    assert_has "$stderr" "--sysroot: nowhere: No such file or directory"
+    run env RANKINIT_SYSROOT=tree/etc/rankinit/spec.yaml "$RANKINIT" --plan true
+    assert_eq "$status" 78
+    assert_has "$output" "RANKINIT_SYSROOT: tree/etc/rankinit/spec.yaml: is no directory"
 }
 
 @test "notices are part of the plan, not of stderr" {
@@ -236,6 +260,7 @@ setting() {
     assert_eq "$(comm -23 help page.names)" ""
     # Help and version are no settings; these have a key in the spec, and no flag.
     grep -vxE 'help|version' help >want
-    jq -r '.settings[].name' plan.json | tr _ - | grep -vxE 'workdir|orphan-grace' | sort >got
+    jq -r '.settings[].name' plan.json | tr _ - |
+        grep -vxE 'workdir|orphan-grace|output-max-bytes|restart-[a-z-]+|seccomp-allow|seccomp-deny|oom-score-adj|umask|nice' | sort >got
     diff -u want got
 }

@@ -205,6 +205,15 @@ jobset() {
     expect indexed-job
 }
 
+@test "Indexed Job, the port made from the job's id: the same on each node" {
+    local i
+    for i in 0 1; do
+        node "ij-$i" JOB_COMPLETION_INDEX=$i -- --nnodes 2 --nproc-per-node 2 --master-addr ij-0.ij \
+            --master-port from-job-id
+    done
+    expect indexed-job-from-job-id
+}
+
 @test "Indexed Job, in torchrun's documented form of several nodes" {
     local i
     for i in 0 1; do

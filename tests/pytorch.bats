@@ -48,6 +48,21 @@ assert_cause() {
     assert_json "$T/log" 'has("root_cause")' false
 }
 
+@test "loader processes, shared memory and gloo under the default filter, without any privilege" {
+    torch_box --read-only --user 1000:1000 --cap-drop ALL --security-opt no-new-privileges -- \
+        --seccomp default --nproc-per-node 2 "$E2E/loader.py"
+    box_end
+    assert_eq "$status" 0
+    assert_eq "$(sort "$T/out")" "rank 0: agreed True, loaders 4
+rank 1: agreed True, loaders 4"
+    # The same with our filter alone, and as a user that rankinit itself takes on.
+    torch_box --security-opt seccomp=unconfined -- --user 1000:1000 --cap-drop ALL --seccomp default \
+        --nproc-per-node 2 "$E2E/loader.py"
+    box_end
+    assert_eq "$status" 0
+    assert_eq "$(grep -c 'agreed True, loaders 4' "$T/out")" 2
+}
+
 @test "rank 1 raises ValueError: exit 1, and where it did" {
     torch_box -- --nproc-per-node 2 "$TRAIN" --fail-rank 1 --fail-at-step 3
     box_end

@@ -80,7 +80,35 @@ EOF
 }
 
 @test "prefix template" {
-    "$RANKINIT" --nproc-per-node 2 --node-rank 1 --nnodes 2 --master-addr m --role r \
+    "$RANKINIT" --nproc-per-node 2 --node-rank 1 --nnodes 2 --master-addr m --wait-master 0 --role r \
         --log-prefix '<${role_name} ${rank} ${local_rank} ${node_rank} ${x}> ' echo hi >"$T/out" 2>/dev/null
     assert_eq "$(sort "$T/out")" $'<r 2 0 1 ${x}> hi\n<r 3 1 1 ${x}> hi'
+}
+
+@test "four ranks of 1,000,000 lines each, any bytes and lengths: whole, in order, none lost" {
+    "$RANKINIT" --nproc-per-node 4 sh -c 'exec "$PAYLOAD" lines 1 "$RANK" 1000000' 2>"$T/err" |
+        "$PAYLOAD" check-lines 0,1,2,3 1000000 0
+}
+
+@test "32 writers of 1,000 lines each to both streams, behind a prefix: whole, in order, none lost" {
+    "$RANKINIT" --nproc-per-node 32 --report never --log-prefix 'prefix: ' \
+        sh -c '"$PAYLOAD" lines 1 "$RANK" 1000; exec "$PAYLOAD" lines 2 "$RANK" 1000' >"$T/out" 2>"$T/err"
+    "$PAYLOAD" check-lines "$(seq -s , 0 31)" 1000 8 <"$T/out"
+    "$PAYLOAD" check-lines "$(seq -s , 0 31)" 1000 8 <"$T/err"
+}
+
+@test "a daemon that goes on writing does not hold up our end either" {
+    run -0 timeout 20 bash -c '"$RANKINIT" --nproc-per-node 1 sh -c "yes & echo said" | { head -n 1; cat >/dev/null; }'
+    assert_has "$output" y
+}
+
+@test "a reader that is slow, but reads, gets all, also what is left at the end" {
+    cat >"$T/slow.py" <<'PY'
+import os, select
+while chunk := os.read(0, 50000):
+    select.select([], [], [], 0.2)
+    os.write(1, chunk)
+PY
+    "$RANKINIT" --nproc-per-node 1 "$PAYLOAD" lines 1 0 15000 2>/dev/null | /usr/bin/python3 "$T/slow.py" >"$T/out"
+    "$PAYLOAD" check-lines 0 15000 0 <"$T/out"
 }

@@ -82,23 +82,51 @@ signal.pause()' "$T/ready"
     done
 }
 
-@test "a stopped rank keeps its TERM until it goes on, or is killed at the end of the grace" {
-    start --nproc-per-node 1 --grace 1h "$PAYLOAD" trap "$T/ready" 1 0 TERM
+@test "a stopped rank goes on when it is told to stop, with its group: it can still save what it has" {
+    start --nproc-per-node 1 --grace 1h --summary "$T/s.json" sh -c '
+        "$PAYLOAD" trap "$0/worker" 0 0 USR1 & exec "$PAYLOAD" trap "$0/ready" 2 0 TERM USR1' "$T"
+    wait_for "$T/worker"
     wait_for "$T/ready"
-    kill -STOP "$(cat "$T/ready")"
+    kill -STOP -- "-$(cat "$T/ready")"
+    wait_until 'grep -q ") T " "/proc/$0/stat"' "$(cat "$T/worker")"
+    wait_until 'grep -q ") T " "/proc/$0/stat"' "$(cat "$T/ready")"
+    kill -USR1 "$(cat "$T/worker")"
     kill -TERM "$RUN_PID"
-    kill -CONT "$(cat "$T/ready")"
+    wait_line "$T/out" SIGTERM
+    wait_line "$T/out" SIGUSR1
+    kill -USR1 "$(cat "$T/ready")"
     finish
     assert_eq "$status" 143
+    assert_json "$T/s.json" .stop.escalated false
+}
+
+@test "a stopped rank goes on when another has failed" {
+    mkfifo "$T/gate"
+    start --nproc-per-node 2 --fail-grace 1h sh -c '
+        [ "$RANK" = 0 ] || exec "$PAYLOAD" gate "$0/gate" exit 3
+        exec "$PAYLOAD" trap "$0/ready" 1 0 TERM' "$T"
+    wait_for "$T/ready"
+    kill -STOP "$(cat "$T/ready")"
+    wait_until 'grep -q ") T " "/proc/$0/stat"' "$(cat "$T/ready")"
+    echo >"$T/gate"
+    finish
+    assert_eq "$status" 3
     assert_has "$(cat "$T/out")" SIGTERM
-    rm "$T/ready"
-    start --nproc-per-node 1 --grace 200ms --summary "$T/s.json" "$PAYLOAD" trap "$T/ready" 1 0 TERM
+}
+
+@test "init mode: a stopped program keeps its TERM until somebody lets it go on" {
+    start "$PAYLOAD" trap "$T/ready" 1 0 TERM
     wait_for "$T/ready"
     kill -STOP "$(cat "$T/ready")"
+    # It stops when it gets to it; a TERM that comes before that is an ordinary one.
+    wait_until 'grep -q ") T " "/proc/$0/stat"' "$(cat "$T/ready")"
     kill -TERM "$RUN_PID"
+    wait_until 'grep -q "^ShdPnd:.*4[0-9a-f]\{3\}$" "/proc/$0/status"' "$(cat "$T/ready")"
+    assert_has "$(cat "/proc/$(cat "$T/ready")/stat")" ") T "
+    kill -CONT "$RUN_PID"
     finish
-    assert_eq "$status" 143
-    assert_json "$T/s.json" .stop.escalated true
+    assert_eq "$status" 0
+    assert_has "$(cat "$T/out")" SIGTERM
 }
 
 @test "every signal that can be caught passes, in init mode and as PID 1" {

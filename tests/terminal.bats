@@ -4,7 +4,10 @@
 load lib
 
 # Says r1y once it runs and c1t once it goes on, which is not what was typed.
-SLEEPER="bash -c 'trap \"echo c\$((1))t\" CONT; echo r\$((1))y; while :; do sleep 0.05; done'\\n"
+LOOP='trap "echo c$((1))t" CONT; echo r$((1))y; while :; do sleep 0.05; done'
+SLEEPER="bash -c '$LOOP'\\n"
+# The same for several ranks, which alone get Ctrl-C: a shell would wait for its sleep.
+PAUSE='import signal as s; s.signal(s.SIGCONT, lambda *a: print("c%dt" % 1, flush=True)); print("r%dy" % 1, flush=True); [s.pause() for i in range(99)]'
 
 on_pty() { run "$ROOT/tests/pty" "$@"; }
 
@@ -56,8 +59,56 @@ on_pty() { run "$ROOT/tests/pty" "$@"; }
 
 @test "several ranks: Ctrl-C stops all, none can hang on reading the terminal" {
     on_pty expect=ready expect=ready send='\x03' \
-        -- "$RANKINIT" --nproc-per-node 2 sh -c 'read -r line; echo "ready"; exec "$PAYLOAD" hold'
+        -- "$RANKINIT" --nproc-per-node 2 sh -c 'read -r line; read -r line </dev/tty; echo "ready"; exec "$PAYLOAD" hold'
     assert_eq "$status" 130
+}
+
+@test "several ranks: Ctrl-Z stops the job for its shell, fg goes on, Ctrl-C ends it and is told" {
+    on_pty expect='out> ' send="$RANKINIT --nproc-per-node 2 --summary $T/s.json /usr/bin/python3 -c '$PAUSE'\\n" \
+        expect=r1y expect=r1y send='\x1a' expect=Stopped expect='out> ' send='fg\n' expect=c1t expect=c1t \
+        send='\x03' expect='out> ' send='echo code $?\n' expect='code 130' send='exit 0\n' \
+        -- env 'PS1=out> ' bash --norc --noprofile -i
+    assert_eq "$status" 0
+    assert_schema "$T/s.json"
+    assert_json "$T/s.json" .stop.sender terminal
+}
+
+@test "Ctrl-Z where no shell could let it go on: it goes on at once" {
+    local command ranks
+    for command in "" "${PID1[*]} setsid --ctty"; do
+        [ "$command" = "" ] || [ "$(id -u)" = 0 ] || continue
+        for ranks in "" "--nproc-per-node 1"; do
+            # shellcheck disable=SC2086 # several words
+            on_pty expect=r1y send='\x1a' expect=c1t send='\x03' -- $command "$RANKINIT" $ranks bash -c "$LOOP"
+            assert_eq "$status" 130
+        done
+        # shellcheck disable=SC2086 # several words
+        on_pty expect=r1y expect=r1y send='\x1a' expect=c1t expect=c1t send='\x03' \
+            -- $command "$RANKINIT" --nproc-per-node 2 /usr/bin/python3 -c "$PAUSE"
+        assert_eq "$status" 130
+    done
+}
+
+@test "PID 1 below a shell from outside: Ctrl-Z, fg, Ctrl-C" {
+    on_pty expect='out> ' send="${PID1[*]} $RANKINIT $SLEEPER" expect=r1y \
+        send='\x1a' expect=Stopped expect='out> ' send='fg\n' expect=c1t send='\x03' expect='out> ' \
+        send='echo code $?\n' expect='code 130' send='exit 0\n' \
+        -- env 'PS1=out> ' bash --norc --noprofile -i
+    assert_eq "$status" 0
+}
+
+@test "Ctrl-Z stops all of the job: the script and the pipeline that rankinit is part of" {
+    printf '%s bash -c '"'%s'"' | cat\necho end\n' "$RANKINIT" "$LOOP" >"$T/job.sh"
+    on_pty expect='out> ' send="sh $T/job.sh\n" expect=r1y send='\x1a' expect=Stopped expect='out> ' \
+        send='fg\n' expect=c1t send='\x03' expect=end expect='out> ' send='exit 0\n' \
+        -- env 'PS1=out> ' bash --norc --noprofile -i
+    assert_eq "$status" 0
+}
+
+@test "a program that wants the terminal though stdin is a pipe gets it" {
+    on_pty expect='want ' send='moo\n' expect='got moo' -- sh -c \
+        "echo | $RANKINIT sh -c 'printf \"want \"; read -r line </dev/tty; echo \"got \$line\"; exit 5'"
+    assert_eq "$status" 5
 }
 
 @test "a new window size reaches the program" {
@@ -82,4 +133,44 @@ on_pty() { run "$ROOT/tests/pty" "$@"; }
         expect='still here\r\n' expect='out> ' send='kill %1; wait %1; exit 0\n' \
         -- env 'PS1=out> ' bash --norc --noprofile -i
     assert_eq "$status" 0
+}
+
+@test "started in the background it stops when its program reads the terminal; fg gives it" {
+    local reader="bash -c 'trap \"echo c\$((1))t\" CONT; read -r line; echo got \$line'"
+    on_pty expect='out> ' send="$RANKINIT $reader &\\n" expect=Stopped send='fg\n' expect=c1t \
+        send='moo\n' expect='got moo' expect='out> ' send='exit 0\n' \
+        -- env 'PS1=out> ' bash --norc --noprofile -b -i
+    assert_eq "$status" 0
+}
+
+@test "a progress bar of tqdm and lines of Python's logging, captured, look right on a terminal" {
+    cat >"$T/train.py" <<'PY'
+import logging, os, sys, tqdm
+rank = os.environ["RANK"]
+if rank == "0":
+    for step in tqdm.tqdm(range(20), mininterval=0, ncols=60):
+        pass
+else:
+    logging.basicConfig(level=logging.INFO)
+    for step in range(20):
+        logging.info("step %d of rank %s", step, rank)
+PY
+    on_pty -- "$RANKINIT" --nproc-per-node 2 --report never "$PYTHON" "$T/train.py"
+    assert_eq "$status" 0
+    # What a reader sees of a line: what was written last over each of its columns.
+    cat >"$T/rows.py" <<'PY'
+import sys
+for line in sys.stdin.buffer.read().decode().replace("\r\n", "\n").split("\n"):
+    row = ""
+    for part in line.split("\r"):
+        row = part + row[len(part):]
+    print(row.rstrip())
+PY
+    "$PYTHON" "$T/rows.py" <<<"$output" >"$T/rows"
+    assert_eq "$(grep -vcE '^$|^(\[rank 0\] +[0-9]+%|\[rank 0\]|[ 0-9]+%)|^\[rank 1\] INFO:root:step [0-9]+ of rank 1$' "$T/rows")" 0
+    assert_eq "$(grep -c '^\[rank 1\] INFO' "$T/rows")" 20
+    assert_eq "$(grep '^\[rank 1\]' "$T/rows" | sed 's/.*step \([0-9]*\).*/\1/' | tr '\n' ' ')" "$(seq -s ' ' 0 19) "
+    # The bar is redrawn in place by a terminal's rules, and ends whole.
+    assert_eq "$(grep -c '100%|.*| 20/20 \[' "$T/rows")" 1
+    assert_has "$output" $'\r'
 }

@@ -122,6 +122,10 @@ made() {
         assert_eq "$word $status" "$word 64"
     done
     assert_has "$output" "did you mean --rdzv-endpoint?"
+    run ./torchrun --nproc=2 --no-python true
+    assert_has "$output" "unknown option --nproc; did you mean --nproc-per-node?"
+    run ./torchrun -standalone --no-python true
+    assert_eq "$status $output" "64 rankinit: unknown option -standalone; did you mean --standalone?"
     for words in "--nproc_per_node=2" "--nproc_per_node 2" "--nproc-per-node 2" "--nproc-per_node=2"; do
         # shellcheck disable=SC2086 # words
         run --separate-stderr ./torchrun $words --no_python sh -c 'echo x'
@@ -168,6 +172,13 @@ made() {
     CUDA_VISIBLE_DEVICES=GPU-aa,GPU-bb run --separate-stderr ./torchrun --nproc-per-node 2 --virtual-local-rank --no-python \
         sh -c 'echo $RANK $LOCAL_RANK $CUDA_VISIBLE_DEVICES'
     assert_eq "$(sort <<<"$output")" $'0 0 GPU-aa\n1 0 GPU-bb'
+    # Without devices too, as under torchrun; to ask for them under our name is another matter.
+    RANKINIT_SYSROOT=$T run --separate-stderr env -u CUDA_VISIBLE_DEVICES ./torchrun --nproc-per-node 2 \
+        --virtual-local-rank --no-python sh -c 'echo $RANK $LOCAL_RANK'
+    assert_eq "$status $(sort <<<"$output")" $'0 0 0\n1 0'
+    assert_has "$stderr" "--virtual-local-rank, but there is no /dev/nvidia*"
+    RANKINIT_SYSROOT=$T run env -u CUDA_VISIBLE_DEVICES "$RANKINIT" --nproc-per-node 2 --virtual-local-rank true
+    assert_eq "$status" 69
 }
 
 # bats test_tags=smoke

@@ -358,5 +358,20 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     assert_json "$T/s.json" '.failures[0] | [.ranks, .class] | @csv' '"0,2","victim"'
     assert_has "$(json_get "$T/s.json" .message)" 'rank 1 was silent in a collective; rank '
     assert_has "$(json_get "$T/s.json" .message)" 'in REDUCE, SeqNum 31'
+    assert_json "$T/s.json" '.collective | [.op, .seq, .waited, .silent] | @csv' '"REDUCE",31,"0,2","1"'
     assert_schema "$T/s.json"
+}
+
+@test "what a rank says and does at our signal is no cause, however fast it does it" {
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        mkfifo "$T/ready.$i"
+        run "$RANKINIT" --nproc-per-node 2 --summary "$T/s.json" bash -c '
+            [ $RANK = 1 ] && { read -r <"$0"; exit 7; }
+            trap "printf \"Traceback (most recent call last):\n  File \\\"a.py\\\", line 4, in f\nValueError: x\n\" >&2; exit 3" TERM
+            echo >"$0"
+            while :; do read -rt 0.01 <>"$0"; done' "$T/ready.$i"
+        assert_eq "$status" 7
+        assert_json "$T/s.json" .root_cause.rank 1
+        assert_json "$T/s.json" '[.failures[].ranks] | @csv' '"1"'
+    done
 }

@@ -17,6 +17,7 @@
 #include "model/plan.h"
 #include "report/plan_view.h"
 #include "sys/ask.h"
+#include "sys/explain.h"
 #include "sys/file.h"
 #include "sys/inherit.h"
 #include "sys/inputs.h"
@@ -55,8 +56,7 @@ static int run(const struct plan *plan, const struct sigset_inherited *signals)
     int code;
 
     log_set_level(plan->log_level);
-    for (size_t i = 0; i < plan->notices.count; i++)
-        log_notice("%s", plan->notices.items[i]);
+    log_notices(&plan->notices);
     if (plan->parent_death_signal)
         prctl(PR_SET_PDEATHSIG, plan->parent_death_signal, 0, 0, 0);
     code = prepare_and_run(plan, signals, &err);
@@ -76,6 +76,35 @@ static int print_plan(const struct plan *plan, const struct inputs *inputs)
     return file_write_all(STDOUT_FILENO, text, len) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* What cannot be, after what was noticed on the way: a misspelt variable may be why. */
+static int refuse(const struct inputs *inputs, const struct plan *plan, const struct err *err)
+{
+    CLEANUP(plan_release) struct plan refused;
+
+    plan_refused(&inputs->plan, &refused);
+    log_set_level(refused.log_level);
+    log_notices(&inputs->notices);
+    log_notices(&plan->notices);
+    return publish_refusal(&refused, err);
+}
+
+/* --explain, --status, ...: nothing runs, so signals may end us as they end any program. */
+static int answer(const struct inputs *inputs, int verb)
+{
+    const struct settings *settings = &inputs->settings;
+    struct err err = ERR_INIT;
+    int code;
+
+    sigset_child_unblock(0);
+    code = verb == OPTIONS_ASK
+               ? ask_answer(settings, inputs->plan.program, &err)
+               : explain_files(settings_text(settings, OPT_EXPLAIN), inputs->plan.program, &err);
+    if (code >= 0)
+        return code;
+    log_error("%s", err.message);
+    return exitcode_of_kind(err.kind);
+}
+
 /* Everything that is decided, from everything that is said and seen; -1: *plan is to be run. */
 static int decide(const char *const *argv, const char *const *envp, struct plan *plan)
 {
@@ -87,17 +116,10 @@ static int decide(const char *const *argv, const char *const *envp, struct plan 
         return print_help();
     if (verb == OPTIONS_VERSION)
         return print_version();
-    if (verb == OPTIONS_ASK) {
-        int code = ask_answer(&inputs.settings, inputs.plan.program, &err);
-
-        return code < 0 ? (log_error("%s", err.message), exitcode_of_kind(err.kind)) : code;
-    }
-    if (verb < 0 || plan_resolve(&inputs.plan, plan, &err) < 0) {
-        CLEANUP(plan_release) struct plan refused;
-
-        plan_refused(&inputs.plan, &refused);
-        return publish_refusal(&refused, &err);
-    }
+    if (verb == OPTIONS_EXPLAIN || verb == OPTIONS_ASK)
+        return answer(&inputs, verb);
+    if (verb < 0 || plan_resolve(&inputs.plan, plan, &err) < 0)
+        return refuse(&inputs, plan, &err);
     strvec_push_all(&plan->notices, strvec_texts(&inputs.notices));
     return settings_text(&inputs.settings, OPT_PLAN) ? print_plan(plan, &inputs) : -1;
 }

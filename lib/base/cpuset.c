@@ -12,6 +12,12 @@ void cpuset_add(struct cpuset *set, long cpu)
         set->words[cpu / 64] |= UINT64_C(1) << (cpu % 64);
 }
 
+void cpuset_subtract(struct cpuset *set, const struct cpuset *other)
+{
+    for (int i = 0; i < CPUSET_MAX / 64; i++)
+        set->words[i] &= ~other->words[i];
+}
+
 bool cpuset_has(const struct cpuset *set, long cpu)
 {
     return cpu >= 0 && cpu < CPUSET_MAX && (set->words[cpu / 64] >> (cpu % 64) & 1);

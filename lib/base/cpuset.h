@@ -20,6 +20,9 @@ struct cpuset {
 /* Adds a CPU. */
 void cpuset_add(struct cpuset *set, long cpu);
 
+/* Takes the CPUs of other out of the set. */
+void cpuset_subtract(struct cpuset *set, const struct cpuset *other);
+
 /* True if it is in the set. */
 bool cpuset_has(const struct cpuset *set, long cpu);
 

@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -209,13 +210,13 @@ size_t json_write(const struct json *root, char *out, size_t capacity)
     return size <= capacity ? size : 0;
 }
 
-/* True if brackets outside strings nest deeper than READ_DEPTH_MAX. */
+/* True if brackets outside strings nest deeper than READ_DEPTH_MAX in the first document. */
 static bool is_too_deep(const char *bytes, size_t len)
 {
-    bool in_string = false;
+    bool in_string = false, closed = false;
     int depth = 0;
 
-    for (size_t i = 0; i < len && depth <= READ_DEPTH_MAX; i++) {
+    for (size_t i = 0; i < len && depth <= READ_DEPTH_MAX && !closed; i++) {
         char c = bytes[i];
 
         if (c == '"')
@@ -225,7 +226,7 @@ static bool is_too_deep(const char *bytes, size_t len)
         else if (c == '[' || c == '{')
             depth++;
         else if (c == ']' || c == '}')
-            depth--;
+            closed = --depth <= 0;
     }
     return depth > READ_DEPTH_MAX;
 }
@@ -246,7 +247,7 @@ static void fail_syntax(struct err *err, const json_error_t *error)
  * so it never sees a refusal. The allocator jumps back here instead; all that the reader holds is
  * in the arena, and nothing else is left behind.
  */
-static json_t *load_or_escape(const char *bytes, size_t len, json_error_t *error)
+static json_t *load_or_escape(const char *bytes, size_t len, size_t flags, json_error_t *error)
 {
     jmp_buf escape;
     json_t *root = NULL;
@@ -254,21 +255,24 @@ static json_t *load_or_escape(const char *bytes, size_t len, json_error_t *error
     current->escape = &escape;
     if (setjmp(escape) == 0) { /* NOLINT(cert-err52-cpp) */
         /* A \u0000 in somebody's message must not hide the rest of the document. */
-        root = json_loadb(bytes, len, JSON_ALLOW_NUL, error);
+        root = json_loadb(bytes, len, JSON_ALLOW_NUL | flags, error);
     }
     current->escape = NULL;
     return current->failed ? NULL : root;
 }
 
-static json_t *load(const char *bytes, size_t len, struct err *err)
+/* *ret_used: bytes of the document, where others may follow it; NULL: none may. */
+static json_t *load(const char *bytes, size_t len, size_t *ret_used, struct err *err)
 {
     struct json_arena before = *current;
     json_error_t error = {.line = 0};
     json_t *root;
 
     current->failed = false;
-    root = load_or_escape(bytes, len, &error);
+    root = load_or_escape(bytes, len, ret_used ? JSON_DISABLE_EOF_CHECK : 0, &error);
     if (root) {
+        if (ret_used)
+            *ret_used = (size_t)error.position;
         current->failed = before.failed;
         return root;
     }
@@ -281,17 +285,31 @@ static json_t *load(const char *bytes, size_t len, struct err *err)
     return NULL;
 }
 
-struct json *json_read(const char *bytes, size_t len, struct err *err)
+static struct json *read_checked(const char *bytes, size_t len, size_t *ret_used, struct err *err)
 {
     if (!current) {
         err_set(err, ERR_INTERNAL, "json_read before json_begin");
-    } else if (len > READ_SIZE_MAX) {
-        err_set(err, ERR_SPEC, "JSON document of %zu bytes: more than %u", len, READ_SIZE_MAX);
     } else if (is_too_deep(bytes, len)) {
         err_set(err, ERR_SPEC, "JSON document nests deeper than %d", READ_DEPTH_MAX);
     } else {
-        return (struct json *)load(bytes, len, err);
+        return (struct json *)load(bytes, len, ret_used, err);
     }
+    return NULL;
+}
+
+struct json *json_read(const char *bytes, size_t len, struct err *err)
+{
+    if (len <= READ_SIZE_MAX)
+        return read_checked(bytes, len, NULL, err);
+    err_set(err, ERR_SPEC, "JSON document of %zu bytes: more than %u", len, READ_SIZE_MAX);
+    return NULL;
+}
+
+struct json *json_read_first(const char *bytes, size_t len, size_t *ret_used, struct err *err)
+{
+    if (len <= INT_MAX)
+        return read_checked(bytes, len, ret_used, err);
+    err_set(err, ERR_SPEC, "JSON documents of %zu bytes: more than %d", len, INT_MAX);
     return NULL;
 }
 
@@ -313,6 +331,11 @@ const struct json *json_at(const struct json *node, size_t index)
 const char *json_text(const struct json *node)
 {
     return json_string_value((const json_t *)node);
+}
+
+bool json_is_truth(const struct json *node)
+{
+    return json_is_true((const json_t *)node);
 }
 
 /* A decimal number, and nothing else that strtod takes: no blanks, hex, inf or nan. */

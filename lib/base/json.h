@@ -77,6 +77,12 @@ size_t json_write(const struct json *root, char *out, size_t capacity);
 /* Reads one untrusted document of at most 1 MiB into the current arena; NULL and *err on failure. */
 struct json *json_read(const char *bytes, size_t len, struct err *err);
 
+/*
+ * Reads the first of several untrusted documents that may follow each other; *ret_used is where it
+ * ends. Its size is limited by the arena only.
+ */
+struct json *json_read_first(const char *bytes, size_t len, size_t *ret_used, struct err *err);
+
 /* Member of an object; NULL if node is NULL, no object, or has no such member. */
 const struct json *json_get(const struct json *node, const char *key);
 
@@ -88,6 +94,9 @@ const struct json *json_at(const struct json *node, size_t index);
 
 /* Text of a string node; NULL for NULL and other types. */
 const char *json_text(const struct json *node);
+
+/* True for the node true. */
+bool json_is_truth(const struct json *node);
 
 /* Number of a number node, or of a string holding one; false for anything else. */
 bool json_number(const struct json *node, double *ret);

@@ -63,3 +63,9 @@ void log_say(enum log_level level, const char *format, ...)
         write_line(room, line.len + 1);
     errno = saved;
 }
+
+void log_notices(const struct strvec *lines)
+{
+    for (size_t i = 0; i < lines->count; i++)
+        log_notice("%s", lines->items[i]);
+}

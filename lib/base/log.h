@@ -12,6 +12,8 @@
 
 #include <stddef.h>
 
+#include "base/strvec.h"
+
 #define LOG_LINE_MAX 1024
 
 enum log_level {
@@ -31,6 +33,9 @@ void log_set_sink(log_sink *sink, void *context);
 
 /* Says one line, if its level is shown; cut at LOG_LINE_MAX. Keeps errno. */
 void log_say(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Says each of the lines as a notice. */
+void log_notices(const struct strvec *lines);
 
 #define log_error(...)  log_say(LOG_ERROR, __VA_ARGS__)
 #define log_notice(...) log_say(LOG_NOTICE, __VA_ARGS__)

@@ -204,6 +204,19 @@ bool scan_list(const char *text, long max, void (*add)(void *context, long numbe
     }
 }
 
+bool scan_item(const char **text, char *room, size_t size)
+{
+    size_t len = *text ? strcspn(*text, ",") : 0;
+    size_t kept = len < size ? len : size - 1;
+
+    if (len == 0)
+        return false;
+    memcpy(room, *text, kept);
+    room[kept] = '\0';
+    *text += len + ((*text)[len] == ',');
+    return true;
+}
+
 #define NEAREST_MAX 64 /* longer texts are no slips of a name */
 
 /* What counts as the same letter for a person. */

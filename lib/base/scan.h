@@ -38,6 +38,12 @@ int scan_word(const char *text, const char *words);
 bool scan_list(const char *text, long max, void (*add)(void *context, long number), void *context);
 
 /*
+ * Takes the first item of a list with commas off *text into room, cut to fit; false at the end of
+ * the list, at an empty item and if *text is NULL.
+ */
+bool scan_item(const char **text, char *room, size_t size);
+
+/*
  * The entry of names[count] nearest to text by edit distance (case-insensitive, '-' equals '_'),
  * for "did you mean"; NULL if none is near enough to be a likely slip.
  */

@@ -30,6 +30,9 @@ struct collective {
 /* Takes one whole line, which began at at_ns. */
 void collective_line(struct collective *collective, struct span line, int64_t at_ns);
 
+/* Cheap for much text: false if no line that is wholly in it can mean anything to collective_line. */
+bool collective_may_be_in(struct span text);
+
 /* True if the line tells that a collective timed out; *ret is the part that says so. */
 bool collective_is_timeout(struct span line, struct span *ret);
 

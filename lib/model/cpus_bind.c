@@ -23,8 +23,12 @@ static const struct way {
 /* Torchrun's words, in the order of the option's. */
 static const enum cpu_bind torchruns[] = {BIND_NUMA, BIND_SOCKET, BIND_EXCLUSIVE, BIND_COMPLEX};
 
-bool cpus_bind_wanted(const struct settings *settings)
+bool cpus_bind_wanted(const struct settings *settings, const struct spec *spec)
 {
+    for (size_t i = 0; i < spec->rank_count; i++) {
+        if (spec->ranks[i].cpus)
+            return true;
+    }
     return settings_word(settings, OPT_CPU_BIND) > 0 || settings_stated(settings, OPT_NUMA_BINDING);
 }
 
@@ -50,20 +54,22 @@ static struct facts_cpu cpu_of(const struct facts *facts, int cpu)
     return (struct facts_cpu){.node = -1, .socket = -1, .core = -1, .cache = -1};
 }
 
-/* The allowed CPUs of a NUMA node, or of the sockets that it is in. */
-static void fill_domain(const struct facts *facts, enum scope scope, int node, struct cpuset *ret)
+/* The CPUs of a NUMA node, or of the sockets that it is in. */
+static void fill_domain(const struct cpus_request *request, enum scope scope, int node,
+                        struct cpuset *ret)
 {
+    const struct facts *facts = request->facts;
     int socket = -1;
 
     for (int cpu = 0; scope == SCOPE_SOCKET && cpu < CPUSET_MAX; cpu++) {
-        if (cpuset_has(&facts->cpus, cpu) && cpu_of(facts, cpu).node == node)
+        if (cpuset_has(&request->cpus, cpu) && cpu_of(facts, cpu).node == node)
             socket = cpu_of(facts, cpu).socket;
     }
     for (int cpu = 0; cpu < CPUSET_MAX; cpu++) {
         struct facts_cpu info = cpu_of(facts, cpu);
         bool near = info.node == node || (socket >= 0 && info.socket == socket);
 
-        if (cpuset_has(&facts->cpus, cpu) && (scope == SCOPE_ALL || near))
+        if (cpuset_has(&request->cpus, cpu) && (scope == SCOPE_ALL || near))
             cpuset_add(ret, cpu);
     }
 }
@@ -136,15 +142,15 @@ static void take_part(const struct pieces *pieces, enum piece piece, int k, int 
         take_pieces(pieces, first, first + each + (k < rest), ret);
 }
 
-/* NUMA nodes that have allowed CPUs, in order; returns how many. */
-static int find_nodes(const struct facts *facts, int nodes[CPUSET_MAX])
+/* NUMA nodes that have such CPUs, in order; returns how many. */
+static int find_nodes(const struct cpus_request *request, int nodes[CPUSET_MAX])
 {
     int count = 0;
 
     for (int cpu = 0; cpu < CPUSET_MAX; cpu++) {
-        int node = cpu_of(facts, cpu).node, at = 0;
+        int node = cpu_of(request->facts, cpu).node, at = 0;
 
-        if (!cpuset_has(&facts->cpus, cpu))
+        if (!cpuset_has(&request->cpus, cpu))
             continue;
         while (at < count && nodes[at] < node)
             at++;
@@ -166,7 +172,7 @@ static int home_of(const struct cpus_request *request, const struct plan_place *
 
     if (place->numa_node >= 0)
         return place->numa_node;
-    count = find_nodes(request->facts, nodes);
+    count = find_nodes(request, nodes);
     if (count > 1 && request->devices)
         return -2;
     return count > 0 ? nodes[(int)((int64_t)local_rank * count / request->nproc)] : -2;
@@ -178,7 +184,8 @@ static void find_sharers(const struct plan_place *places, int nproc, int local_r
 {
     *ret_k = *ret_count = 0;
     for (int i = 0; i < nproc; i++) {
-        bool same = places[i].bound && cpuset_equal(&places[i].cpus, &places[local_rank].cpus);
+        bool same = places[i].bound && !places[i].own &&
+                    cpuset_equal(&places[i].cpus, &places[local_rank].cpus);
 
         *ret_count += same;
         *ret_k += same && i < local_rank;
@@ -203,12 +210,17 @@ static void find_domains(const struct cpus_request *request, enum scope scope,
     for (int i = 0; i < request->nproc; i++) {
         int home = scope == SCOPE_ALL ? 0 : home_of(request, &places[i], i);
 
+        if (places[i].own)
+            continue;
         if (home != -2)
-            fill_domain(request->facts, scope, home, &places[i].cpus);
+            fill_domain(request, scope, home, &places[i].cpus);
         places[i].bound = cpuset_first(&places[i].cpus) >= 0;
         if (!places[i].bound && home == -2)
             strvec_pushf(request->notices,
                          "local rank %d is not bound: the NUMA node of its device is unknown", i);
+        else if (!places[i].bound && scope == SCOPE_ALL)
+            strvec_pushf(request->notices,
+                         "local rank %d is not bound: ranks: gives all CPUs to others", i);
         else if (!places[i].bound)
             strvec_pushf(request->notices,
                          "local rank %d is not bound: none of the allowed CPUs is at NUMA node %d, "
@@ -217,32 +229,41 @@ static void find_domains(const struct cpus_request *request, enum scope scope,
     }
 }
 
+/* Gives every rank its piece of the domain that it shares. */
+static void divide(const struct cpus_request *request, enum piece piece, struct plan_place *places)
+{
+    struct cpuset *parts = calloc((size_t)request->nproc, sizeof(*parts));
+    struct pieces pieces;
+
+    for (int i = 0; parts && i < request->nproc; i++) {
+        int k, sharers;
+
+        if (!places[i].bound || places[i].own)
+            continue;
+        find_sharers(places, request->nproc, i, &k, &sharers);
+        cut(request->facts, &places[i].cpus, piece, &pieces);
+        if (sharers > pieces.pieces && k == 0)
+            strvec_pushf(request->notices, "%d ranks share %d core%s", sharers, pieces.pieces,
+                         pieces.pieces == 1 ? "" : "s");
+        take_part(&pieces, piece, k, sharers, &parts[i]);
+    }
+    for (int i = 0; parts && i < request->nproc; i++) {
+        if (!places[i].own)
+            places[i].cpus = parts[i];
+    }
+    free(parts);
+}
+
 void cpus_bind(const struct cpus_request *request, struct plan_place *places)
 {
     const struct way *way = &ways[request->how];
-    struct pieces pieces;
-    struct cpuset *parts;
 
-    if (request->how == BIND_NONE)
-        return;
-    find_domains(request, way->scope, places);
-    parts = calloc((size_t)request->nproc, sizeof(*parts));
-    for (int i = 0; parts && way->piece != PIECE_WHOLE && i < request->nproc; i++) {
-        int k, sharers;
-
-        if (!places[i].bound)
-            continue;
-        find_sharers(places, request->nproc, i, &k, &sharers);
-        cut(request->facts, &places[i].cpus, way->piece, &pieces);
-        if (sharers > pieces.pieces && k == 0)
-            strvec_pushf(request->notices, "%d ranks share %d cores", sharers, pieces.pieces);
-        take_part(&pieces, way->piece, k, sharers, &parts[i]);
-    }
+    if (request->how != BIND_NONE)
+        find_domains(request, way->scope, places);
+    if (way->piece != PIECE_WHOLE)
+        divide(request, way->piece, places);
     for (int i = 0; i < request->nproc; i++) {
-        if (parts && way->piece != PIECE_WHOLE)
-            places[i].cpus = parts[i];
         if (places[i].bound)
             set_memory_node(request->facts, &places[i]);
     }
-    free(parts);
 }

@@ -33,6 +33,17 @@ int devices_nproc(const struct devices *devices)
     return devices->mode == DEVICE_NONE ? 0 : pool_size(devices) / devices->per_rank;
 }
 
+/*
+ * True if somebody asked for devices by their number. A spec may spell out what holds anyway, 1; who
+ * writes it on a command line wants one.
+ */
+static bool asks_number(const struct settings *settings)
+{
+    return settings_stated(settings, OPT_GPUS_PER_RANK) &&
+           (settings_int(settings, OPT_GPUS_PER_RANK) > 1 ||
+            settings->rows[OPT_GPUS_PER_RANK].source > SOURCE_SPEC);
+}
+
 /* What asks for devices, so that having none is an error; NULL if nothing does. */
 static const char *asked_by(const struct devices *devices, const struct settings *settings)
 {
@@ -46,7 +57,7 @@ static const char *asked_by(const struct devices *devices, const struct settings
                    : settings->rows[OPT_DEVICE_MODE].origin;
     if (settings_stated(settings, OPT_DEVICES))
         return settings->rows[OPT_DEVICES].origin;
-    if (settings_stated(settings, OPT_GPUS_PER_RANK))
+    if (asks_number(settings))
         return settings->rows[OPT_GPUS_PER_RANK].origin;
     return NULL;
 }
@@ -93,8 +104,17 @@ static int settle_none(struct devices *devices, const struct settings *settings,
     struct buf where = BUF_OVER(room);
 
     add_where_none(devices, &where);
+    if (devices->lenient && devices->denied == 0 &&
+        settings_flag(settings, OPT_VIRTUAL_LOCAL_RANK)) {
+        strvec_pushf(notices, "%s, but %s: ranks run on the CPU, each as LOCAL_RANK 0",
+                     settings->rows[OPT_VIRTUAL_LOCAL_RANK].origin, room);
+        devices->set_order = false;
+        return 0;
+    }
     if (asked)
-        return err_set(err, ERR_DEVICES, "%s asks for devices, but %s", asked, room);
+        return err_set(err, ERR_DEVICES, "%s asks for devices, but %s%s%s%s", asked, room,
+                       devices->denied > 0 ? "" : "; without ", devices->denied > 0 ? "" : asked,
+                       devices->denied > 0 ? "" : " ranks run on the CPU");
     if (devices->discovered && devices->denied > 0 && !devices->lenient)
         return err_set(err, ERR_DEVICES, "%s; --device-mode none is for ranks without devices",
                        room);
@@ -223,8 +243,23 @@ static int settle_mode(struct devices *devices, const struct settings *settings,
     return 0;
 }
 
-static int settle_hidden(struct devices *devices, struct strvec *notices)
+/* Without devices there is nothing to choose from. */
+static void note_unneeded(const struct settings *settings, struct strvec *notices)
 {
+    const struct setting *rows = settings->rows;
+
+    if (settings_stated(settings, OPT_DEVICES))
+        strvec_pushf(notices, "%s=%.80s has no effect: %s=none", rows[OPT_DEVICES].origin,
+                     rows[OPT_DEVICES].text, rows[OPT_DEVICE_MODE].origin);
+    if (asks_number(settings))
+        strvec_pushf(notices, "%s=%s has no effect: %s=none", rows[OPT_GPUS_PER_RANK].origin,
+                     rows[OPT_GPUS_PER_RANK].text, rows[OPT_DEVICE_MODE].origin);
+}
+
+static int settle_hidden(struct devices *devices, const struct settings *settings,
+                         struct strvec *notices)
+{
+    note_unneeded(settings, notices);
     devices->set_variable = devices->vendor->hide != NULL;
     devices->set_order = false;
     if (!devices->set_variable)
@@ -237,7 +272,7 @@ int devices_settle(struct devices *devices, const struct settings *settings, int
                    struct strvec *notices, struct err *err)
 {
     if (devices->mode == DEVICE_NONE)
-        return settle_hidden(devices, notices);
+        return settle_hidden(devices, settings, notices);
     if (devices->pool.count == 0 && devices->foreign && asked_by(devices, settings))
         assume_pool(devices, nproc, notices);
     if (devices->pool.count == 0)

@@ -12,7 +12,8 @@
 #define DEVICE_TOKEN_MAX 128 /* bytes; the longest form, MIG-GPU-uuid/gi/ci, has about 60 */
 #define DEVICE_INDEX_MAX 4095
 
-enum token_kind { TOKEN_BAD, TOKEN_INDEX, TOKEN_GPU, TOKEN_MIG, TOKEN_TILE };
+/* TOKEN_CUT: an index, but what follows it is plainly meant to be read too: "0-3", "0 1", "0;1" */
+enum token_kind { TOKEN_BAD, TOKEN_CUT, TOKEN_INDEX, TOKEN_GPU, TOKEN_MIG, TOKEN_TILE };
 
 struct token {
     enum token_kind kind;

@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -50,7 +51,7 @@ struct token device_token(const struct vendor *vendor, const char *text)
     } else if (vendor->loose) {
         token.index = strtol(text, &end, 10);
         if (end != text && token.index >= 0 && token.index <= DEVICE_INDEX_MAX)
-            token.kind = TOKEN_INDEX;
+            token.kind = *end == '\0' || isalpha((unsigned char)*end) ? TOKEN_INDEX : TOKEN_CUT;
     } else if (scan_int(text, 0, DEVICE_INDEX_MAX, &token.index)) {
         token.kind = TOKEN_INDEX;
     }
@@ -184,6 +185,11 @@ static int check_token(const struct device_list *list, const struct token *token
         return err_set(err, ERR_SPEC, "%s=%s: %s stops at \"%s\", which is no index%s: take it out",
                        list->name, list->text, vendor->reader, token->text,
                        vendor->uuids ? " and no UUID" : "");
+    if (token->kind == TOKEN_CUT)
+        return err_set(err, ERR_SPEC,
+                       "%s=%s: of \"%s\" %s reads only the number that it begins with: name "
+                       "devices one by one, with commas",
+                       list->name, list->text, token->text, vendor->reader);
     for (size_t i = 0; i < list->pool->count; i++) {
         struct token other = device_token(vendor, list->pool->items[i]);
 

@@ -44,6 +44,7 @@ static void read_nested(const struct json *nested, const char *message, struct f
         return;
     memcpy(ret->file, read->file, sizeof(ret->file));
     ret->line = read->line;
+    ret->frames = read->frames;
     memcpy(ret->traceback, read->traceback, sizeof(ret->traceback));
     if (strcmp(ret->type, read->type) != 0 ||
         strncmp(ret->message, read->message, strcspn(read->message, "\n")) != 0)

@@ -25,23 +25,36 @@ static void put_tail(struct evidence *evidence, struct span line)
     evidence->tail[evidence->tail_end++ % EVIDENCE_TAIL_MAX] = '\n';
 }
 
-/* A whole line: behind its last '\r', which a progress bar writes to begin it anew. */
-static void take_line(struct evidence *evidence, enum evidence_stream stream, struct span line,
-                      int64_t at_ns)
+/* What is true of all lines of a piece of output, so that it need not be asked of each. */
+struct piece {
+    enum evidence_stream stream;
+    bool returns;    /* there may be a '\r' */
+    bool collective; /* there may be a word of a collective's watchdog */
+};
+
+/* Behind the last '\r' of a line, which a progress bar writes to begin it anew. */
+static struct span returned(struct span line)
 {
-    const char *returned;
+    const char *last;
 
     while (line.len > 0 && line.text[line.len - 1] == '\r')
         line.len--;
-    returned = memrchr(line.text, '\r', line.len);
-    if (returned)
-        line = span_after(line, (size_t)(returned - line.text) + 1);
+    last = memrchr(line.text, '\r', line.len);
+    return last ? span_after(line, (size_t)(last - line.text) + 1) : line;
+}
+
+static void take_line(struct evidence *evidence, const struct piece *piece, struct span line,
+                      int64_t at_ns)
+{
+    if (piece->returns)
+        line = returned(line);
     if (line.len > EVIDENCE_LINE_MAX)
         line.len = EVIDENCE_LINE_MAX;
-    if (stream == EVIDENCE_STDERR)
+    if (piece->stream == EVIDENCE_STDERR)
         put_tail(evidence, line);
-    collective_line(&evidence->collective, line, at_ns);
-    traceback_line(&evidence->reader, (int)stream, line, at_ns);
+    if (piece->collective)
+        collective_line(&evidence->collective, line, at_ns);
+    traceback_line(&evidence->reader, (int)piece->stream, line, at_ns);
 }
 
 /* Keeps a piece of a line that is not whole yet. */
@@ -75,7 +88,7 @@ static void end_line(struct evidence *evidence, enum evidence_stream stream, int
 {
     struct evidence_line *line = &evidence->lines[stream];
 
-    take_line(evidence, stream, (struct span){line->text, line->len},
+    take_line(evidence, &(struct piece){stream, true, true}, (struct span){line->text, line->len},
               line->len > 0 ? line->began_ns : now_ns);
     line->len = 0;
     line->returned = false;
@@ -85,13 +98,16 @@ void evidence_feed(struct evidence *evidence, enum evidence_stream stream, const
                    size_t len, int64_t now_ns)
 {
     struct evidence_line *line = &evidence->lines[stream];
+    const struct piece whole = {.stream = stream,
+                                .returns = memchr(bytes, '\r', len) != NULL,
+                                .collective = collective_may_be_in((struct span){bytes, len})};
 
     while (len > 0) {
         const char *newline = memchr(bytes, '\n', len);
         struct span piece = {bytes, newline ? (size_t)(newline - bytes) : len};
 
         if (newline && line->len == 0 && !line->returned) {
-            take_line(evidence, stream, piece, now_ns);
+            take_line(evidence, &whole, piece, now_ns);
         } else {
             keep(line, piece, now_ns);
             if (newline)

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/exitcode.h"
 #include "base/scan.h"
 
@@ -11,27 +10,14 @@
 #define STOP_RANK       1
 #define OOM_FAIL        1
 
-/* Takes one item of a list with commas off *text; false at its end. */
-static bool next_item(const char **text, char room[static ITEM_ROOM])
-{
-    struct buf item = {.data = room, .capacity = ITEM_ROOM};
-    size_t len = *text ? strcspn(*text, ",") : 0;
-
-    if (len == 0)
-        return false;
-    buf_add(&item, *text, len);
-    *text += len + ((*text)[len] == ',');
-    return true;
-}
-
-static void read_zero(const char *text, bool zero[EXIT_CODES])
+void exit_policy_codes(const char *text, bool ret[EXIT_CODES])
 {
     char item[ITEM_ROOM];
     long code;
 
-    while (next_item(&text, item)) {
+    while (scan_item(&text, item, sizeof(item))) {
         if (scan_int(item, 0, EXIT_CODES - 1, &code))
-            zero[code] = true;
+            ret[code] = true;
     }
 }
 
@@ -39,7 +25,7 @@ static void read_map(const char *text, short map[EXIT_CODES])
 {
     char item[ITEM_ROOM];
 
-    while (next_item(&text, item)) {
+    while (scan_item(&text, item, sizeof(item))) {
         char *colon = strchr(item, ':');
         long from, to;
 
@@ -54,7 +40,7 @@ static void read_map(const char *text, short map[EXIT_CODES])
 void exit_policy_resolve(const struct settings *settings, struct exit_policy *ret)
 {
     memset(ret, 0, sizeof(*ret));
-    read_zero(settings_text(settings, OPT_EXIT_ZERO), ret->zero);
+    exit_policy_codes(settings_text(settings, OPT_EXIT_ZERO), ret->zero);
     read_map(settings_text(settings, OPT_EXIT_MAP), ret->map);
     ret->kubeflow = settings_word(settings, OPT_EXIT_PRESET) == PRESET_KUBEFLOW;
     ret->stop_rank = settings_word(settings, OPT_STOP_EXIT) == STOP_RANK;

@@ -22,6 +22,9 @@ struct exit_policy {
 };
 
 /* Reads the options. */
+/* Marks the codes of a checked list, "3,75" (NULL: none). */
+void exit_policy_codes(const char *text, bool ret[EXIT_CODES]);
+
 void exit_policy_resolve(const struct settings *settings, struct exit_policy *ret);
 
 /* What is returned instead of a code of a rank, or of ours. The map beats the preset. */

@@ -17,6 +17,7 @@
 #define FACTS_DEVICES_MAX 256
 #define FACTS_MIGS_MAX    64
 #define FACTS_CONFIG_MAX  16384
+#define FACTS_GROUPS_MAX  128
 
 /* One device node. */
 struct facts_device {
@@ -26,6 +27,9 @@ struct facts_device {
     int index;
     bool accessible; /* access(2) for reading and writing */
     int denied;      /* errno of that: EPERM is the device cgroup, EACCES the mode */
+    uid_t uid;       /* the node's owner, group and mode: for ranks of another user */
+    gid_t gid;
+    mode_t mode;
     bool excluded;   /* the driver was told not to use it: CUDA never shows it */
     char uuid[48];   /* "GPU-..."; empty if unknown */
     char bus_id[20]; /* "0000:3b:00.0"; empty if unknown */
@@ -46,10 +50,34 @@ struct facts_cpu {
     short cache;  /* lowest CPU of those that share its last-level cache */
 };
 
+/* Capability sets, a bit per capability as in /proc/PID/status, and what bears on them. */
+struct facts_caps {
+    uint64_t bounding, inheritable, permitted, effective, ambient;
+    int last;          /* the highest that this kernel knows */
+    bool no_new_privs; /* on already */
+};
+
+/* The account that --user names. */
+struct facts_user {
+    bool known;       /* it has an entry in /etc/passwd */
+    bool group_known; /* gid was stated or is the entry's */
+    uid_t uid;
+    gid_t gid;
+    int group_count; /* supplementary groups, by /etc/group */
+    gid_t groups[FACTS_GROUPS_MAX];
+    char name[64]; /* of the entry, else empty */
+    char home[1024];
+};
+
 struct facts {
     pid_t pid;
     uid_t uid;
-    bool is_init; /* pid 1 of its PID namespace */
+    gid_t gid;
+    struct facts_caps caps;
+    struct facts_user user;      /* if --user is stated; below sysroot */
+    uint64_t cap_drop, cap_keep; /* --cap-drop and --cap-keep, as sets */
+    int64_t now_s;               /* Unix time */
+    bool is_init;                /* pid 1 of its PID namespace */
     char hostname[256];
     char cwd[4096]; /* empty if it cannot be told */
     bool tty_in, tty_out, tty_err;

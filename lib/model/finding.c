@@ -2,9 +2,12 @@
 
 #include <string.h>
 
+#include "base/digest.h"
+
 #define TRACEBACK_HEAD 512 /* what is kept of a long traceback's beginning */
 #define TRACEBACK_STEP 256 /* what goes at least when room is made */
 
+static const char record_path[] = "/torch/distributed/elastic/multiprocessing/errors/";
 static const char gap[] = "  ...\n";
 
 void finding_add_plain(struct buf *out, struct span text)
@@ -142,6 +145,32 @@ bool finding_parse_frame(struct span line, struct span *ret_path, int *ret_line)
     }
     *ret_line = number;
     return number > 0;
+}
+
+void finding_add_frame(struct finding *finding, struct span line)
+{
+    struct span path;
+    int number;
+
+    if (!finding_parse_frame(line, &path, &number))
+        return;
+    if (finding->frames == 0 || span_has(path, record_path))
+        finding->frames = DIGEST_START;
+    finding->frames = digest_wording(finding->frames, path.text, path.len);
+    finding->frames = digest_number(finding->frames, number);
+}
+
+void finding_parse_function(struct span line, char *room, size_t size)
+{
+    static const char in[] = " in ";
+    const char *found = NULL, *at = line.text;
+    struct buf out;
+
+    buf_init(&out, room, size);
+    while ((at = memmem(at, line.len - (size_t)(at - line.text), in, sizeof(in) - 1)))
+        found = at += sizeof(in) - 1;
+    if (found)
+        finding_add_plain(&out, span_after(line, (size_t)(found - line.text)));
 }
 
 void finding_copy_error(struct finding *finding, const struct finding *other)

@@ -32,7 +32,8 @@ struct finding {
     char type[64]; /* "ValueError" */
     char message[384];
     char file[160];
-    int line; /* 0 if unknown */
+    int line;        /* 0 if unknown */
+    uint64_t frames; /* digest of where it came from, frame by frame; 0: unknown */
     char traceback[FINDING_TRACEBACK_MAX];
 };
 
@@ -59,6 +60,12 @@ void finding_set_file(struct finding *finding, struct span path, int line);
 
 /* Reads `  File "train.py", line 42, in f` and its kin. */
 bool finding_parse_frame(struct span line, struct span *ret_path, int *ret_line);
+
+/* Adds a frame to the digest, which torch's @record begins anew: its error file has no frames before. */
+void finding_add_frame(struct finding *finding, struct span line);
+
+/* Writes "f" of `  File "train.py", line 42 in f` to room; what has no function leaves it empty. */
+void finding_parse_function(struct span line, char *room, size_t size);
 
 /* Type, message, echo and time of another finding. */
 void finding_copy_error(struct finding *finding, const struct finding *other);

@@ -80,6 +80,20 @@ static void start(struct fsm *fsm, const struct fsm_event *event, struct fsm_act
     act(actions, FSM_SPAWN_ALL, -1);
 }
 
+static void restart(struct fsm *fsm, const struct fsm_event *event, struct fsm_actions *actions)
+{
+    fsm->stop_asked = false;
+    enter(fsm, FSM_RESTARTING, event->now_ns + fsm->config.backoff_ns);
+    act(actions, FSM_PUBLISH, -1);
+}
+
+static void renew(struct fsm *fsm, const struct fsm_event *event, struct fsm_actions *actions)
+{
+    (void)event;
+    fsm->deadline = FSM_NEVER;
+    act(actions, FSM_RENEW, -1);
+}
+
 /* Nothing runs yet: there is nothing to drain. */
 static void start_stopped(struct fsm *fsm, const struct fsm_event *event,
                           struct fsm_actions *actions)
@@ -153,6 +167,23 @@ static void run_stop(struct fsm *fsm, const struct fsm_event *event, struct fsm_
     act(actions, FSM_PUBLISH, -1);
 }
 
+/* Ranks that still run have their checkpoint to save, as when somebody asks for it. */
+static void run_timeout(struct fsm *fsm, const struct fsm_event *event, struct fsm_actions *actions)
+{
+    fsm->stop_asked = true;
+    enter(fsm, FSM_DRAINING, event->now_ns + fsm->config.grace_ns);
+    act(actions, FSM_STOP_LEADERS, -1);
+    act(actions, FSM_PUBLISH, -1);
+}
+
+static void run_hung(struct fsm *fsm, const struct fsm_event *event, struct fsm_actions *actions)
+{
+    fsm->stop_asked = true;
+    enter(fsm, FSM_DUMPING, event->now_ns + FSM_DUMP_WAIT_NS);
+    act(actions, FSM_ABORT_LEADERS, -1);
+    act(actions, FSM_PUBLISH, -1);
+}
+
 static void note_stop(struct fsm *fsm, const struct fsm_event *event, struct fsm_actions *actions)
 {
     (void)event;
@@ -212,22 +243,36 @@ typedef void fsm_cell(struct fsm *fsm, const struct fsm_event *event, struct fsm
 
 /* clang-format off */
 static fsm_cell *const table[FSM__STATES][FSM__EVENTS] = {
-    /*                 GO      START_FAILED        RANK_OK      RANK_FAILED  RANK_ECHOED
-                       CAUSE_SEEN      STOP           STOP_AGAIN  EMPTY   DEADLINE */
-    [FSM_STARTING] = { start,  ignore,             ignore,      ignore,      ignore,
-                       ignore,         start_stopped, ignore,     ignore, ignore },
-    [FSM_RUNNING]  = { ignore, run_start_failed,   run_ok,      run_failed,  run_echoed,
-                       run_cause_seen, run_stop,      note_stop,  ignore, run_deadline },
-    [FSM_DRAINING] = { ignore, drain_start_failed, drain_ended, drain_ended, drain_ended,
-                       ignore,         note_stop,     begin_kill, ignore, begin_kill },
-    [FSM_KILLING]  = { ignore, drain_start_failed, drain_start_failed, drain_start_failed, drain_start_failed,
-                       ignore,         note_stop,     kill_over,  ignore, kill_over },
-    [FSM_SWEEPING] = { ignore, sweep_ended,        sweep_ended, sweep_ended, sweep_ended,
-                       ignore,         note_stop,     begin_reap, finish, begin_reap },
-    [FSM_REAPING]  = { ignore, sweep_ended,        sweep_ended, sweep_ended, sweep_ended,
-                       ignore,         note_stop,     note_stop,  finish, finish },
-    [FSM_DONE]     = { ignore, ignore,             ignore,      ignore,      ignore,
-                       ignore,         ignore,        ignore,     ignore, ignore },
+    /*                   GO      START_FAILED        RANK_OK      RANK_FAILED  RANK_ECHOED
+                         CAUSE_SEEN      STOP           STOP_AGAIN  TIMEOUT     HUNG
+                         RESTART  GIVE_UP  EMPTY   DEADLINE */
+    [FSM_STARTING]   = { start,  ignore,             ignore,      ignore,      ignore,
+                         ignore,         start_stopped, ignore,     finish,      ignore,
+                         ignore,  finish,  ignore, ignore },
+    [FSM_RESTARTING] = { start,  ignore,             ignore,      ignore,      ignore,
+                         ignore,         start_stopped, ignore,     finish,      ignore,
+                         ignore,  finish,  ignore, renew },
+    [FSM_RUNNING]    = { ignore, run_start_failed,   run_ok,      run_failed,  run_echoed,
+                         run_cause_seen, run_stop,      note_stop,  run_timeout, run_hung,
+                         ignore,  ignore,  ignore, run_deadline },
+    [FSM_DUMPING]    = { ignore, drain_start_failed, drain_ended, drain_ended, drain_ended,
+                         ignore,         note_stop,     begin_kill, ignore,      ignore,
+                         ignore,  ignore,  ignore, run_deadline },
+    [FSM_DRAINING]   = { ignore, drain_start_failed, drain_ended, drain_ended, drain_ended,
+                         ignore,         note_stop,     begin_kill, ignore,      ignore,
+                         ignore,  ignore,  ignore, begin_kill },
+    [FSM_KILLING]    = { ignore, drain_start_failed, drain_start_failed, drain_start_failed, drain_start_failed,
+                         ignore,         note_stop,     kill_over,  ignore,      ignore,
+                         ignore,  ignore,  ignore, kill_over },
+    [FSM_SWEEPING]   = { ignore, sweep_ended,        sweep_ended, sweep_ended, sweep_ended,
+                         ignore,         note_stop,     begin_reap, ignore,      ignore,
+                         ignore,  ignore,  finish, begin_reap },
+    [FSM_REAPING]    = { ignore, sweep_ended,        sweep_ended, sweep_ended, sweep_ended,
+                         ignore,         note_stop,     note_stop,  ignore,      ignore,
+                         ignore,  ignore,  finish, finish },
+    [FSM_DONE]       = { ignore, ignore,             ignore,      ignore,      ignore,
+                         ignore,         ignore,        ignore,     ignore,      ignore,
+                         restart, ignore,  ignore, ignore },
 };
 /* clang-format on */
 
@@ -269,6 +314,13 @@ void fsm_step(struct fsm *fsm, const struct fsm_event *event, struct fsm_actions
     }
 }
 
+/* While a loss of a peer waits for its reason, a failure is known already. */
+bool fsm_takes_limits(const struct fsm *fsm)
+{
+    return fsm->state == FSM_STARTING || fsm->state == FSM_RESTARTING ||
+           (fsm->state == FSM_RUNNING && fsm->deadline == FSM_NEVER);
+}
+
 int64_t fsm_deadline(const struct fsm *fsm)
 {
     int64_t earliest = fsm->deadline;
@@ -282,8 +334,9 @@ int64_t fsm_deadline(const struct fsm *fsm)
 
 const char *fsm_state_name(enum fsm_state state)
 {
-    static const char *const names[FSM__STATES] = {"STARTING", "RUNNING",  "DRAINING", "KILLING",
-                                                   "SWEEPING", "SWEEPING", "DONE"};
+    static const char *const names[FSM__STATES] = {"STARTING", "RESTARTING", "RUNNING",
+                                                   "DUMPING",  "DRAINING",   "KILLING",
+                                                   "SWEEPING", "SWEEPING",   "DONE"};
 
     return names[state];
 }

@@ -21,14 +21,30 @@ static bool precedes(const struct outcome_candidate *a, const struct outcome_can
     return a->kind > b->kind;
 }
 
+/* When the first rank failed by itself and for a reason of its own; INT64_MAX: none has. */
+static int64_t first_own_end(const struct outcome *outcome)
+{
+    struct outcome_candidate candidate;
+    int64_t first_ns = INT64_MAX;
+
+    for (int i = 0; i < outcome->count; i++) {
+        if (outcome_candidate(&outcome->ranks[i], &candidate) && !candidate.lives &&
+            !candidate.echo && candidate.at_ns < first_ns)
+            first_ns = candidate.at_ns;
+    }
+    return first_ns;
+}
+
 /* The local rank that failed first, and why; -1 if none did. */
 static int find_root(const struct outcome *outcome, struct outcome_candidate *ret)
 {
+    int64_t first_end_ns = first_own_end(outcome);
     struct outcome_candidate candidate;
     int root = -1;
 
     for (int i = 0; i < outcome->count; i++) {
         if (outcome_candidate(&outcome->ranks[i], &candidate) &&
+            (first_end_ns == INT64_MAX || !outcome_was_handled(&candidate, first_end_ns)) &&
             (root < 0 || precedes(&candidate, ret))) {
             *ret = candidate;
             root = i;
@@ -66,9 +82,16 @@ static bool all_succeeded(const struct outcome *outcome, int64_t *ret_ns)
     return true;
 }
 
+/* When somebody asked to stop, or a limit was over. */
+static int64_t asked_at(const struct outcome *outcome)
+{
+    return outcome->limit.kind != LIMIT_NONE ? outcome->limit.at_ns : outcome->stop.at_ns;
+}
+
 /*
  * True if the rank had failed when the stop was asked for, though it had not ended: its error file
- * says so, or its words and then an exit code that no stop explains.
+ * says so, or its words and then an exit code that no stop explains. What hangs after a traceback
+ * hangs because of it.
  */
 static bool failed_before_stop(const struct outcome *outcome, const struct outcome_rank *rank)
 {
@@ -76,9 +99,10 @@ static bool failed_before_stop(const struct outcome *outcome, const struct outco
     int code;
 
     if (!outcome_candidate(rank, &candidate) || candidate.echo ||
-        candidate.at_ns >= outcome->stop.at_ns)
+        candidate.at_ns >= asked_at(outcome))
         return false;
-    if (candidate.kind == EVIDENCE_ERROR_FILE)
+    if (candidate.kind == EVIDENCE_ERROR_FILE ||
+        (candidate.kind == EVIDENCE_TRACEBACK && limits_is_hang(outcome->limit.kind)))
         return true;
     if (!candidate.words || rank->state != RANK_ENDED || !WIFEXITED(rank->wait_status))
         return false;
@@ -188,6 +212,13 @@ static void judge_stopped(const struct outcome *outcome, const struct plan *plan
         ret->exit_code = EXITCODE_SIGNAL_BASE + outcome->stop.signal;
 }
 
+/* Whatever the ranks returned after it: they were cut short. */
+static void judge_limit(const struct outcome *outcome, struct verdict *ret)
+{
+    ret->word = VERDICT_FAILED;
+    conclude_kind(ret, limits_is_hang(outcome->limit.kind) ? ERR_HUNG : ERR_TIMEOUT);
+}
+
 /* A process that the kernel killed may have been one that mattered: that is for the user to say. */
 static void judge_succeeded(const struct outcome *outcome, const struct plan *plan,
                             struct verdict *ret)
@@ -211,7 +242,9 @@ static void judge_fanout(const struct outcome *outcome, const struct plan *plan,
     int64_t end_ns;
     bool succeeded = all_succeeded(outcome, &end_ns);
 
-    if (outcome->stop.requested && !any_failed_before_stop(outcome)) {
+    if (outcome->limit.kind != LIMIT_NONE && !any_failed_before_stop(outcome))
+        judge_limit(outcome, ret);
+    else if (outcome->stop.requested && !any_failed_before_stop(outcome)) {
         if (!succeeded || end_ns >= outcome->stop.at_ns)
             judge_stopped(outcome, plan, ret);
         else if (outcome->done)
@@ -231,7 +264,9 @@ static void judge_init(const struct outcome *outcome, const struct plan *plan, s
     if (rank->state == RANK_START_FAILED) {
         judge_failed(outcome, ret);
     } else if (rank->state == RANK_ENDED) {
-        if (!outcome_rank_failed(rank)) {
+        if (outcome->limit.kind != LIMIT_NONE) {
+            judge_limit(outcome, ret);
+        } else if (!outcome_rank_failed(rank)) {
             judge_succeeded(outcome, plan, ret);
         } else if (outcome->stop.requested) {
             judge_stopped(outcome, plan, ret);
@@ -241,7 +276,11 @@ static void judge_init(const struct outcome *outcome, const struct plan *plan, s
             judge_failed(outcome, ret);
         }
     } else if (outcome->done) {
-        judge_failed(outcome, ret);
+        /* It did not end, and we leave: SIGKILL did not reach it. */
+        if (outcome->stop.requested)
+            judge_stopped(outcome, plan, ret);
+        else
+            judge_failed(outcome, ret);
     }
 }
 

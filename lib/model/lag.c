@@ -3,19 +3,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "model/ranks.h"
 #include "model/sentence.h"
 
-/* What a rank did while the root of a verdict waited. */
-enum lag {
-    LAG_NONE,      /* waited too, or has another part in the story */
-    LAG_BEHIND,    /* had not come to the operation */
-    LAG_ELSEWHERE, /* waited in another operation of the same number */
-    LAG_SILENT     /* said nothing at all */
-};
-
-#define ERROR_MAX   120 /* bytes of an error's message */
-#define RANKS_SHOWN 12  /* runs of ranks in a list */
-#define NS_PER_MS   1000000LL
+#define ERROR_MAX 120 /* bytes of an error's message */
+#define RANKS_MAX 48  /* bytes of a list of ranks */
+#define NS_PER_MS 1000000LL
 
 bool lag_is_timeout(const struct verdict *verdict)
 {
@@ -42,31 +35,28 @@ static bool waited_with(const struct outcome *outcome, const struct verdict *ver
     return it->timed_out && same_group(it, heard(outcome, verdict->root));
 }
 
-/* Where the group stands: the furthest operation that any rank of it waited for. */
-struct front {
-    int64_t seq;
-    const char *op; /* as most ranks call it (Boyer and Moore's vote) */
-};
-
-static struct front find_front(const struct outcome *outcome, const struct verdict *verdict)
+/* Where the group stands: the furthest operation, as most ranks call it (Boyer and Moore's vote). */
+static void find_front(const struct outcome *outcome, const struct verdict *verdict,
+                       struct lags *ret)
 {
-    struct front front = {COLLECTIVE_UNKNOWN, ""};
     int lead = 0;
 
+    ret->seq = COLLECTIVE_UNKNOWN;
+    ret->op = "";
+
     for (int i = 0; i < outcome->count; i++) {
-        if (waited_with(outcome, verdict, i) && heard(outcome, i)->seq > front.seq)
-            front.seq = heard(outcome, i)->seq;
+        if (waited_with(outcome, verdict, i) && heard(outcome, i)->seq > ret->seq)
+            ret->seq = heard(outcome, i)->seq;
     }
     for (int i = 0; i < outcome->count; i++) {
         const struct collective *it = heard(outcome, i);
 
-        if (!waited_with(outcome, verdict, i) || it->seq != front.seq)
+        if (!waited_with(outcome, verdict, i) || it->seq != ret->seq)
             continue;
         if (lead == 0)
-            front.op = it->op;
-        lead += strcmp(it->op, front.op) == 0 ? 1 : -1;
+            ret->op = it->op;
+        lead += strcmp(it->op, ret->op) == 0 ? 1 : -1;
     }
-    return front;
 }
 
 static bool is_silent(const struct outcome *outcome, const struct verdict *verdict, int local_rank)
@@ -81,77 +71,70 @@ static bool is_silent(const struct outcome *outcome, const struct verdict *verdi
            (rank->state == RANK_ENDED && rank->ended_ns > verdict->cause_ns);
 }
 
+/* Gloo has no numbers: its timeouts only tell that the rank waited. */
+static enum lag lag_without_watchdog(const struct outcome *outcome, const struct verdict *verdict,
+                                     int local_rank)
+{
+    struct outcome_candidate candidate;
+
+    if (is_silent(outcome, verdict, local_rank))
+        return LAG_SILENT;
+    if (outcome_account(&outcome->ranks[local_rank], &candidate) && candidate.echo &&
+        evidence_is_collective_timeout(candidate.words->message))
+        return LAG_WAITED;
+    return LAG_NONE;
+}
+
 static enum lag lag_of(const struct outcome *outcome, const struct verdict *verdict,
-                       const struct front *front, int local_rank)
+                       const struct lags *front, int local_rank)
 {
     const struct collective *it = heard(outcome, local_rank);
 
     if (it->told && same_group(it, heard(outcome, verdict->root)) && it->enqueued < front->seq)
         return LAG_BEHIND;
     if (!waited_with(outcome, verdict, local_rank))
-        return is_silent(outcome, verdict, local_rank) ? LAG_SILENT : LAG_NONE;
+        return lag_without_watchdog(outcome, verdict, local_rank);
     if (it->seq < front->seq)
         return LAG_BEHIND;
-    return strcmp(it->op, front->op) == 0 ? LAG_NONE : LAG_ELSEWHERE;
+    return strcmp(it->op, front->op) == 0 ? LAG_WAITED : LAG_ELSEWHERE;
 }
 
-/* Who does what. */
-struct lags {
-    unsigned char of[PLAN_RANKS_MAX];
-    int count[LAG_SILENT + 1];
-};
-
-static void look(const struct outcome *outcome, const struct verdict *verdict, struct lags *ret)
-{
-    struct front front = find_front(outcome, verdict);
-
-    memset(ret, 0, sizeof(*ret));
-    for (int i = 0; i < outcome->count; i++) {
-        enum lag lag = lag_of(outcome, verdict, &front, i);
-
-        ret->of[i] = (unsigned char)lag;
-        ret->count[lag]++;
-    }
-}
-
-/* "rank 5", "ranks 3-4,7" */
-static void add_ranks(const struct lags *lags, const struct plan *plan, enum lag lag,
-                      struct buf *out)
-{
-    int shown = 0;
-
-    buf_adds(out, lags->count[lag] == 1 ? "rank " : "ranks ");
-    for (int i = 0; i < plan->job.nproc; i++) {
-        int end = i;
-
-        if (lags->of[i] != lag)
-            continue;
-        while (end + 1 < plan->job.nproc && lags->of[end + 1] == lag)
-            end++;
-        if (shown++ == RANKS_SHOWN) {
-            buf_adds(out, ",...");
-            return;
-        }
-        buf_addf(out, "%s%d", shown > 1 ? "," : "", plan->job.first_rank + i);
-        if (end > i)
-            buf_addf(out, "-%d", plan->job.first_rank + end);
-        i = end;
-    }
-}
-
-/* How far the hindmost had come. */
-static void add_hindmost(const struct outcome *outcome, const struct lags *lags, struct buf *out)
+/* How far the hindmost of those that are behind had come. */
+static void find_hindmost(const struct outcome *outcome, struct lags *ret)
 {
     int64_t least = INT64_MAX;
 
     for (int i = 0; i < outcome->count; i++) {
         const struct collective *it = heard(outcome, i);
 
-        if (lags->of[i] == LAG_BEHIND && it->told && it->enqueued < least)
+        if (ret->of[i] == LAG_BEHIND && it->told && it->enqueued < least)
             least = it->enqueued;
     }
-    if (least < INT64_MAX)
-        buf_addf(out, " (last enqueued %" PRId64 ")", least);
+    ret->enqueued = least < INT64_MAX ? least : COLLECTIVE_UNKNOWN;
+}
+
+void lag_look(const struct outcome *outcome, const struct verdict *verdict, struct lags *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    ret->group = heard(outcome, verdict->root)->group;
+    find_front(outcome, verdict, ret);
+    for (int i = 0; i < outcome->count; i++) {
+        enum lag lag = lag_of(outcome, verdict, ret, i);
+
+        ret->of[i] = (unsigned char)lag;
+        ret->count[lag]++;
+    }
+    find_hindmost(outcome, ret);
+}
+
+/* "rank 5", "ranks 3-4,7" */
+static void add_ranks(const struct lags *lags, const struct plan *plan, enum lag lag,
+                      struct buf *out)
+{
+    const struct ranks ranks = {lags->of, plan->job.nproc, plan->job.first_rank};
+
+    buf_adds(out, lags->count[lag] == 1 ? "rank " : "ranks ");
+    ranks_add(&ranks, (unsigned char)lag, RANKS_MAX, out);
 }
 
 static void add_elsewhere(const struct outcome *outcome, const struct lags *lags, struct buf *out)
@@ -177,8 +160,8 @@ static void add_laggards(const struct outcome *outcome, const struct plan *plan,
         buf_adds(out, out->len > start ? ", " : "");
         add_ranks(lags, plan, (enum lag)lag, out);
         buf_addf(out, " %s %s", lags->count[lag] == 1 ? "was" : "were", words[lag]);
-        if (lag == LAG_BEHIND)
-            add_hindmost(outcome, lags, out);
+        if (lag == LAG_BEHIND && lags->enqueued != COLLECTIVE_UNKNOWN)
+            buf_addf(out, " (last enqueued %" PRId64 ")", lags->enqueued);
         if (lag == LAG_ELSEWHERE)
             add_elsewhere(outcome, lags, out);
     }
@@ -212,7 +195,7 @@ void lag_sentence(const struct outcome *outcome, const struct plan *plan,
     const struct collective *it = heard(outcome, verdict->root);
     struct lags lags;
 
-    look(outcome, verdict, &lags);
+    lag_look(outcome, verdict, &lags);
     add_laggards(outcome, plan, &lags, out);
     buf_adds(out, "; ");
     sentence_rank(plan, verdict->root, out);

@@ -8,7 +8,8 @@
 #include "base/scan.h"
 #include "model/options.h"
 
-#define NAME_ROOM 65 /* longer texts are no slips of a name */
+#define NAME_ROOM        65 /* longer texts are no slips of a name */
+#define ABBREVIATION_MIN 3
 
 static char dashed(char c)
 {
@@ -39,6 +40,26 @@ int options_find_spec_only(const char *name, size_t len)
     return find_row(name, len, true);
 }
 
+/* The one row whose name begins so, as argparse would take it; -1 if there is none or a choice. */
+static int abbreviated(const char *name, size_t len)
+{
+    int found = -1;
+
+    for (int id = 0; id < OPT__COUNT; id++) {
+        const char *row_name = option_rows[id].name;
+        size_t i = 0;
+
+        while (i < len && row_name[i] == tolower((unsigned char)dashed(name[i])))
+            i++;
+        if (i < len || option_rows[id].spec_only)
+            continue;
+        if (found >= 0)
+            return -1;
+        found = id;
+    }
+    return len >= ABBREVIATION_MIN ? found : -1;
+}
+
 int options_nearest(const char *name, size_t len)
 {
     const char *names[OPT__COUNT];
@@ -46,6 +67,8 @@ int options_nearest(const char *name, size_t len)
     const char *nearest;
     size_t count = 0;
 
+    if (abbreviated(name, len) >= 0)
+        return abbreviated(name, len);
     if (len >= sizeof(text))
         return -1;
     for (int id = 0; id < OPT__COUNT; id++) {

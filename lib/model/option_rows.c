@@ -1,6 +1,5 @@
 /*
- * Data only: one row per option, in the order of enum option_id. A row that is not built yet has
- * its default only where that already holds, so that stating it changes nothing.
+ * Data only: one row per option, in the order of enum option_id.
  */
 #include <stddef.h>
 
@@ -24,16 +23,16 @@ const struct option_row option_rows[OPT__COUNT] = {
         .help = "which node this is, from 0; auto: as the platform says; "
                 "from-hostname: the number that the hostname ends in" },
     [OPT_MASTER_ADDR] = {
-        .name = "master-addr", .type = OPTION_TEXT, .words = "auto",
+        .name = "master-addr", .type = OPTION_HOST, .words = "auto",
         .pet = true, .shape = true, .identity = true, .auto_unset = true,
         .spec_key = "rendezvous.master_addr", .arg = "HOST|auto",
         .help = "where rank 0 listens; auto: as the platform says" },
     [OPT_MASTER_PORT] = {
         .name = "master-port", .type = OPTION_PORT, .words = "auto|from-job-id",
-        .refused_words = "from-job-id", .note = "not built yet in this version",
         .pet = true, .shape = true, .identity = true, .auto_unset = true,
-        .spec_key = "rendezvous.master_port", .arg = "PORT|auto",
-        .help = "port of rank 0; auto: a free one, or 29500 on several nodes" },
+        .spec_key = "rendezvous.master_port", .arg = "PORT|auto|from-job-id",
+        .help = "port of rank 0; auto: a free one, or 29500 on several nodes; "
+                "from-job-id: made from --rdzv-id, the same on every node" },
     [OPT_RDZV_BACKEND] = {
         .name = "rdzv-backend", .type = OPTION_WORD, .words = "static|c10d|etcd|etcd-v2",
         .refused_words = "etcd|etcd-v2",
@@ -54,7 +53,7 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "standalone", .pet = true, .shape = true,
         .help = "one node, a free port; overrides the rendezvous options" },
     [OPT_LOCAL_ADDR] = {
-        .name = "local-addr", .type = OPTION_TEXT, .pet = true, .arg = "HOST",
+        .name = "local-addr", .type = OPTION_HOST, .pet = true, .arg = "HOST",
         .help = "MASTER_ADDR of a single node that has no other" },
     [OPT_ROLE] = {
         .name = "role", .type = OPTION_TEXT, .pet = true, .spec_key = "job.role", .arg = "NAME",
@@ -70,7 +69,8 @@ const struct option_row option_rows[OPT__COUNT] = {
         .name = "spec", .type = OPTION_TEXT, .arg = "FILE",
         .help = "rank spec (/etc/rankinit/spec.yaml if it exists)" },
     [OPT_ACCELERATE_CONFIG] = {
-        .name = "accelerate-config", .type = OPTION_TEXT, .status = OPTION_NOT_YET },
+        .name = "accelerate-config", .type = OPTION_TEXT, .arg = "FILE|auto",
+        .help = "Accelerate's configuration file; auto: the one that accelerate itself would read" },
 
     /* what runs */
     [OPT_MODULE] = {
@@ -90,8 +90,8 @@ const struct option_row option_rows[OPT__COUNT] = {
         .note = "ranks always get LOCAL_RANK, and no argument without --local-rank-arg",
         .help = "no effect: ranks always get LOCAL_RANK" },
     [OPT_HYDRA] = {
-        .name = "hydra", .status = OPTION_NOT_YET, .group = GROUP_PROGRAM,
-        .spec_key = "hydra.pin", .dflt = "false" },
+        .name = "hydra", .group = GROUP_PROGRAM, .spec_key = "hydra.pin", .dflt = "false",
+        .help = "PROGRAM is a Hydra application: one run directory for all ranks" },
     [OPT_KEEP_ENV] = {
         .name = "keep-env", .group = GROUP_PROGRAM,
         .help = "keep inherited rank variables that rankinit does not set" },
@@ -141,11 +141,13 @@ const struct option_row option_rows[OPT__COUNT] = {
 
     /* waiting, stopping, restarting */
     [OPT_WAIT_MASTER] = {
-        .name = "wait-master", .type = OPTION_DURATION, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .spec_key = "rendezvous.wait" },
+        .name = "wait-master", .type = OPTION_DURATION, .group = GROUP_STOPPING,
+        .spec_key = "rendezvous.wait", .arg = "DURATION", .dflt = "15m",
+        .help = "how long a node other than 0 waits for the master; 0: it does not" },
     [OPT_WAIT_CHECK] = {
-        .name = "wait-check", .type = OPTION_WORD, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .words = "dns|tcp", .spec_key = "rendezvous.check" },
+        .name = "wait-check", .type = OPTION_WORD, .group = GROUP_STOPPING,
+        .words = "dns|tcp", .spec_key = "rendezvous.check", .arg = "dns|tcp", .dflt = "dns",
+        .help = "until its name resolves, or also until its port accepts" },
     [OPT_GRACE] = {
         .name = "grace", .type = OPTION_DURATION, .group = GROUP_STOPPING,
         .spec_key = "stop.grace", .arg = "DURATION", .dflt = "20s",
@@ -179,39 +181,43 @@ const struct option_row option_rows[OPT__COUNT] = {
         .pet = true, .arg = "LIST", .dflt = "SIGTERM,SIGINT,SIGHUP,SIGQUIT",
         .help = "further signals that stop the job; the default ones always do" },
     [OPT_MAX_RESTARTS] = {
-        .name = "max-restarts", .type = OPTION_INT, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .min = 0, .max = 1000000, .pet = true,
-        .spec_key = "restart.max", .dflt = "0",
-        .note = "let the cluster's engine restart the pods" },
+        .name = "max-restarts", .type = OPTION_INT, .group = GROUP_STOPPING,
+        .min = 0, .max = 1000000, .pet = true, .spec_key = "restart.max", .arg = "N", .dflt = "0",
+        .help = "start all ranks again after a failure, at most so often; on one node" },
     [OPT_RESTART_BACKOFF] = {
         .name = "restart-backoff", .spec_only = true, .type = OPTION_DURATION,
-        .status = OPTION_NOT_YET, .group = GROUP_STOPPING,
-        .spec_key = "restart.backoff", .dflt = "1s" },
+        .group = GROUP_STOPPING, .spec_key = "restart.backoff", .dflt = "1s",
+        .help = "pause before a restart" },
     [OPT_RESTART_WINDOW] = {
         .name = "restart-window", .spec_only = true, .type = OPTION_DURATION,
-        .status = OPTION_NOT_YET, .group = GROUP_STOPPING,
-        .spec_key = "restart.window", .dflt = "0s" },
+        .group = GROUP_STOPPING, .spec_key = "restart.window", .dflt = "0s",
+        .help = "restarts longer ago are forgotten; 0: none is" },
     [OPT_RESTART_MIN_UPTIME] = {
         .name = "restart-min-uptime", .spec_only = true, .type = OPTION_DURATION,
-        .status = OPTION_NOT_YET, .group = GROUP_STOPPING,
-        .spec_key = "restart.min_uptime", .dflt = "0s" },
+        .group = GROUP_STOPPING, .spec_key = "restart.min_uptime", .dflt = "0s",
+        .help = "a rank that fails sooner twice in a row is not restarted; 0: it is" },
     [OPT_RESTART_ONLY] = {
-        .name = "restart-only", .spec_only = true, .type = OPTION_TEXT,
-        .status = OPTION_NOT_YET, .group = GROUP_STOPPING, .spec_key = "restart.only" },
+        .name = "restart-only", .spec_only = true, .type = OPTION_CODES,
+        .group = GROUP_STOPPING, .spec_key = "restart.only",
+        .help = "restart only after these exit codes" },
     [OPT_RESTART_NEVER] = {
-        .name = "restart-never", .spec_only = true, .type = OPTION_TEXT,
-        .status = OPTION_NOT_YET, .group = GROUP_STOPPING, .spec_key = "restart.never" },
+        .name = "restart-never", .spec_only = true, .type = OPTION_CODES,
+        .group = GROUP_STOPPING, .spec_key = "restart.never",
+        .help = "never restart after these exit codes" },
     [OPT_TIMEOUT] = {
-        .name = "timeout", .type = OPTION_DURATION, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .spec_key = "limits.timeout" },
+        .name = "timeout", .type = OPTION_DURATION, .group = GROUP_STOPPING,
+        .spec_key = "limits.timeout", .arg = "DURATION",
+        .help = "stop as at a stop signal when the whole run has taken so long: 124" },
     [OPT_IDLE_TIMEOUT] = {
-        .name = "idle-timeout", .type = OPTION_DURATION, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .spec_key = "limits.idle" },
+        .name = "idle-timeout", .type = OPTION_DURATION, .group = GROUP_STOPPING,
+        .spec_key = "limits.idle", .arg = "DURATION",
+        .help = "no rank has written anything for so long: tell where they hang, and 76" },
     [OPT_START_TIMEOUT] = {
-        .name = "start-timeout", .type = OPTION_DURATION, .status = OPTION_NOT_YET,
-        .group = GROUP_STOPPING, .spec_key = "limits.start" },
+        .name = "start-timeout", .type = OPTION_DURATION, .group = GROUP_STOPPING,
+        .spec_key = "limits.start", .arg = "DURATION",
+        .help = "the same when no rank has written anything, or is ready, so long after its start" },
     [OPT_MONITOR_INTERVAL] = {
-        .name = "monitor-interval", .type = OPTION_TEXT, .status = OPTION_NO_EFFECT,
+        .name = "monitor-interval", .type = OPTION_DECIMAL, .status = OPTION_NO_EFFECT,
         .group = GROUP_STOPPING, .pet = true, .arg = "SECONDS",
         .note = "rankinit does not poll: the kernel wakes it when a rank ends",
         .help = "no effect: rankinit does not poll" },
@@ -240,29 +246,33 @@ const struct option_row option_rows[OPT__COUNT] = {
     [OPT_LOG_DIR] = {
         .name = "log-dir", .type = OPTION_TEXT, .group = GROUP_OUTPUT, .pet = true,
         .spec_key = "output.log_dir", .arg = "DIR",
-        .help = "where the ranks' error files are made (a temporary directory)" },
+        .help = "where files of ranks' output and error files are made; /dev/null: nowhere" },
     [OPT_REDIRECTS] = {
-        .name = "redirects", .letter = 'r', .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_OUTPUT, .pet = true, .spec_key = "output.redirects", .dflt = "0" },
+        .name = "redirects", .letter = 'r', .type = OPTION_STREAMS, .group = GROUP_OUTPUT,
+        .pet = true, .spec_key = "output.redirects", .arg = "0-3|RANK:0-3,...", .dflt = "0",
+        .help = "ranks' output to files instead of the console: 1 stdout, 2 stderr, 3 both" },
     [OPT_TEE] = {
-        .name = "tee", .letter = 't', .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_OUTPUT, .pet = true, .spec_key = "output.tee", .dflt = "0" },
+        .name = "tee", .letter = 't', .type = OPTION_STREAMS, .group = GROUP_OUTPUT,
+        .pet = true, .spec_key = "output.tee", .arg = "0-3|RANK:0-3,...", .dflt = "0",
+        .help = "the same, to files and to the console" },
     [OPT_LOCAL_RANKS_FILTER] = {
-        .name = "local-ranks-filter", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_OUTPUT, .pet = true },
+        .name = "local-ranks-filter", .type = OPTION_RANKS, .group = GROUP_OUTPUT, .pet = true,
+        .arg = "LIST", .help = "only these local ranks are on the console" },
     [OPT_DUPLICATE_STDOUT_FILTERS] = {
-        .name = "duplicate-stdout-filters", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_OUTPUT, .pet = true },
+        .name = "duplicate-stdout-filters", .type = OPTION_TEXT, .group = GROUP_OUTPUT,
+        .pet = true, .arg = "TEXT,...",
+        .help = "lines of tee'd stdout with one of these also to filtered_stdout.log" },
     [OPT_DUPLICATE_STDERR_FILTERS] = {
-        .name = "duplicate-stderr-filters", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_OUTPUT, .pet = true },
+        .name = "duplicate-stderr-filters", .type = OPTION_TEXT, .group = GROUP_OUTPUT,
+        .pet = true, .arg = "TEXT,...",
+        .help = "lines of tee'd stderr with one of these also to filtered_stderr.log" },
     [OPT_LOGS_SPECS] = {
         .name = "logs-specs", .type = OPTION_TEXT, .status = OPTION_REFUSED,
         .group = GROUP_OUTPUT, .note = "it names a Python plug-in and rankinit runs no Python" },
     [OPT_OUTPUT_MAX_BYTES] = {
         .name = "output-max-bytes", .spec_only = true, .type = OPTION_SIZE,
-        .status = OPTION_NOT_YET, .group = GROUP_OUTPUT,
-        .spec_key = "output.max_bytes", .dflt = "0" },
+        .group = GROUP_OUTPUT, .spec_key = "output.max_bytes", .dflt = "0",
+        .help = "of a file of output; then it becomes FILE.1 and a new one is begun (0: no limit)" },
 
     /* verdict */
     [OPT_REPORT] = {
@@ -303,34 +313,47 @@ const struct option_row option_rows[OPT__COUNT] = {
 
     /* privileges */
     [OPT_USER] = {
-        .name = "user", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .group = GROUP_SECURITY,
-        .spec_key = "security.user", .note = "set the user of the container" },
+        .name = "user", .type = OPTION_TEXT, .group = GROUP_SECURITY, .arg = "USER[:GROUP]",
+        .spec_key = "security.user",
+        .help = "the ranks' user and group, by name or number (rankinit's own)" },
     [OPT_CAP_DROP] = {
-        .name = "cap-drop", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_SECURITY, .spec_key = "security.drop" },
+        .name = "cap-drop", .type = OPTION_NAMES, .group = GROUP_SECURITY, .arg = "LIST|ALL",
+        .spec_key = "security.drop",
+        .help = "capabilities that ranks must not have, such as NET_RAW,MKNOD; repeatable" },
     [OPT_CAP_KEEP] = {
-        .name = "cap-keep", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_SECURITY, .spec_key = "security.keep" },
+        .name = "cap-keep", .type = OPTION_NAMES, .group = GROUP_SECURITY, .arg = "LIST|ALL",
+        .spec_key = "security.keep",
+        .help = "capabilities that ranks keep, also as another user; repeatable" },
     [OPT_NO_NEW_PRIVS] = {
-        .name = "no-new-privs", .status = OPTION_NOT_YET, .group = GROUP_SECURITY,
-        .spec_key = "security.no_new_privs", .dflt = "false" },
+        .name = "no-new-privs", .group = GROUP_SECURITY, .spec_key = "security.no_new_privs",
+        .dflt = "false", .help = "ranks gain no privilege by running setuid programs" },
     [OPT_SECCOMP] = {
-        .name = "seccomp", .type = OPTION_WORD, .status = OPTION_NOT_YET,
-        .group = GROUP_SECURITY, .words = "off|default", .spec_key = "security.seccomp",
-        .dflt = "off" },
+        .name = "seccomp", .type = OPTION_WORD, .group = GROUP_SECURITY, .words = "off|default",
+        .arg = "off|default", .spec_key = "security.seccomp", .dflt = "off",
+        .help = "default: ranks cannot use the system calls that training never needs" },
     [OPT_SECCOMP_ALLOW] = {
-        .name = "seccomp-allow", .spec_only = true, .type = OPTION_TEXT,
-        .status = OPTION_NOT_YET, .group = GROUP_SECURITY, .spec_key = "security.allow" },
+        .name = "seccomp-allow", .spec_only = true, .type = OPTION_NAMES,
+        .group = GROUP_SECURITY, .spec_key = "security.allow",
+        .help = "system calls that the default filter leaves alone" },
     [OPT_SECCOMP_DENY] = {
-        .name = "seccomp-deny", .spec_only = true, .type = OPTION_TEXT,
-        .status = OPTION_NOT_YET, .group = GROUP_SECURITY, .spec_key = "security.deny" },
+        .name = "seccomp-deny", .spec_only = true, .type = OPTION_NAMES,
+        .group = GROUP_SECURITY, .spec_key = "security.deny",
+        .help = "further system calls that the filter denies" },
     [OPT_RLIMIT] = {
-        .name = "rlimit", .type = OPTION_TEXT, .status = OPTION_NOT_YET,
-        .group = GROUP_SECURITY, .spec_key = "security.rlimits" },
+        .name = "rlimit", .type = OPTION_RLIMITS, .group = GROUP_SECURITY,
+        .arg = "NAME=SOFT[:HARD]", .spec_key = "security.rlimits",
+        .help = "a resource limit of the ranks, such as core=0 or memlock=unlimited; repeatable" },
     [OPT_OOM_SCORE_ADJ] = {
         .name = "oom-score-adj", .spec_only = true, .type = OPTION_INT,
-        .status = OPTION_NOT_YET, .group = GROUP_SECURITY, .min = -1000, .max = 1000,
-        .spec_key = "security.oom_score_adj" },
+        .group = GROUP_SECURITY, .min = -1000, .max = 1000,
+        .spec_key = "security.oom_score_adj",
+        .help = "oom_score_adj of the ranks" },
+    [OPT_UMASK] = {
+        .name = "umask", .spec_only = true, .type = OPTION_UMASK, .group = GROUP_SECURITY,
+        .spec_key = "security.umask", .help = "file mode creation mask of the ranks" },
+    [OPT_NICE] = {
+        .name = "nice", .spec_only = true, .type = OPTION_INT, .group = GROUP_SECURITY,
+        .min = -20, .max = 19, .spec_key = "security.nice", .help = "nice value of the ranks" },
     [OPT_INHERIT_SIGNALS] = {
         .name = "inherit-signals", .group = GROUP_STOPPING, .dflt = "false",
         .help = "ranks keep the signal mask and ignored signals given to us" },
@@ -359,7 +382,8 @@ const struct option_row option_rows[OPT__COUNT] = {
         .words = "text|json", .arg = "text|json",
         .help = "print what would run and where every value came from; run nothing" },
     [OPT_EXPLAIN] = {
-        .name = "explain", .type = OPTION_TEXT, .status = OPTION_NOT_YET, .group = GROUP_OTHER },
+        .name = "explain", .type = OPTION_TEXT, .group = GROUP_OTHER, .arg = "FILE...|-",
+        .help = "tell what saved summary documents or pods (kubectl get pods -o json) say" },
     [OPT_STATUS] = {
         .name = "status", .optional_value = true, .type = OPTION_WORD, .group = GROUP_OTHER,
         .words = "text|json", .arg = "text|json",

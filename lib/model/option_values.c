@@ -7,13 +7,17 @@
 
 #include "base/scan.h"
 #include "base/signame.h"
+#include "model/rlimit.h"
 
 #define NNODES_MAX 1000000
 #define NPROC_MAX  4096
 #define PORT_MAX   65535
 #define SIGNAL_MAX 64
-#define ITEM_MAX   32 /* bytes of one item of a list, its NUL included */
+#define ITEM_MAX   64 /* bytes of one item of a list, its NUL included */
 #define HOST_MAX   253
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+#define RANK_MAX   4095
+#define STREAMS    3 /* 1: stdout, 2: stderr */
 
 typedef bool value_check(const struct option_row *row, const char *text);
 
@@ -87,6 +91,15 @@ static bool is_port(const struct option_row *row, const char *text)
     return is_word(row, text) || scan_int(text, 1, PORT_MAX, &number);
 }
 
+static bool is_decimal(const struct option_row *row, const char *text)
+{
+    size_t whole = strspn(text, "0123456789");
+    size_t part = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
+
+    (void)row;
+    return whole + part > 0 && text[whole + (text[whole] == '.') + part] == '\0';
+}
+
 static bool is_duration(const struct option_row *row, const char *text)
 {
     int64_t ns;
@@ -111,23 +124,18 @@ static bool is_signal(const struct option_row *row, const char *text)
     return number >= 1 && number <= SIGNAL_MAX;
 }
 
-/* Checks every item of a list with commas; an empty item is none. */
+/* Checks every item of a list with commas; an empty item is none, nor is one that is too long. */
 static bool all_items(const char *text, bool (*check)(char *item))
 {
-    for (;; text++) {
+    for (const char *at = text; *at != '\0';) {
         char item[ITEM_MAX];
-        size_t len = strcspn(text, ",");
+        const char *from = at;
 
-        if (len == 0 || len >= sizeof(item))
+        if (!scan_item(&at, item, sizeof(item)) || strlen(item) < strcspn(from, ",") ||
+            !check(item))
             return false;
-        memcpy(item, text, len);
-        item[len] = '\0';
-        if (!check(item))
-            return false;
-        text += len;
-        if (*text == '\0')
-            return true;
     }
+    return *text != '\0' && text[strlen(text) - 1] != ',';
 }
 
 /* Not those that never reach us, nor the one that we never pass on. */
@@ -196,25 +204,124 @@ static bool is_code_map(const struct option_row *row, const char *text)
     return all_items(text, code_map_item);
 }
 
+static bool name_item(char *item)
+{
+    return !strchr("0123456789", item[0]) && item[strspn(item, NAME_CHARS)] == '\0';
+}
+
+static bool is_names(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return all_items(text, name_item);
+}
+
+static bool is_rlimits(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return all_items(text, rlimit_is_one);
+}
+
+static bool is_umask(const struct option_row *row, const char *text)
+{
+    size_t len = strspn(text, "01234567");
+
+    (void)row;
+    return len > 0 && text[len] == '\0' && (len <= 3 || (len == 4 && text[0] == '0'));
+}
+
+/*
+ * A host name or an address, of text[len]: no port, no brackets, no reference that somebody forgot to
+ * expand, such as $(POD_IP).
+ */
+static bool is_host_part(const char *text, size_t len)
+{
+    static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t address = strspn(text, "0123456789abcdefABCDEF:."), zone = 0;
+    int colons = 0;
+
+    if (len == 0 || len > HOST_MAX || text[0] == '-')
+        return false;
+    if (strspn(text, name) >= len)
+        return true;
+    for (size_t i = 0; i < address && i < len; i++)
+        colons += text[i] == ':';
+    if (address < len && text[address] == '%')
+        zone = 1 + strspn(text + address + 1, name);
+    return colons > 1 && zone != 1 && address + zone >= len;
+}
+
+static bool is_host(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return is_host_part(text, strlen(text));
+}
+
 /* HOST, HOST:PORT, [IPV6]:PORT; an address with more than one colon needs the brackets. */
 static bool is_endpoint(const struct option_row *row, const char *text)
 {
-    const char *rest;
-    size_t len;
+    bool brackets = text[0] == '[';
+    const char *host = text + brackets;
+    size_t len = strcspn(host, brackets ? "]" : ":");
+    const char *rest = host + len + (brackets && host[len] == ']');
     long port;
 
     (void)row;
-    if (text[0] == '[') {
-        len = strcspn(text, "]");
-        rest = text + len + (text[len] == ']');
-        len = text[len] == ']' ? len - 1 : 0;
-    } else {
-        len = strcspn(text, ":");
-        rest = text + len;
-    }
-    if (len == 0 || len > HOST_MAX || strpbrk(text, " \t\r\n/"))
+    if ((brackets && host[len] != ']') || !is_host_part(host, len))
         return false;
     return *rest == '\0' || (*rest == ':' && scan_int(rest + 1, 0, PORT_MAX, &port));
+}
+
+bool option_value_streams(const char *text,
+                          void (*add)(void *context, long local_rank, int streams), void *context)
+{
+    char item[ITEM_MAX];
+    long rank, streams;
+
+    if (scan_int(text, 0, STREAMS, &streams)) {
+        add(context, -1, (int)streams);
+        return true;
+    }
+    for (;; text++) {
+        size_t len = strcspn(text, ",");
+        char *colon;
+
+        if (len == 0 || len >= sizeof(item))
+            return false;
+        memcpy(item, text, len);
+        item[len] = '\0';
+        colon = strchr(item, ':');
+        if (!colon || !scan_int(colon + 1, 0, STREAMS, &streams))
+            return false;
+        *colon = '\0';
+        if (!scan_int(item, 0, RANK_MAX, &rank))
+            return false;
+        add(context, rank, (int)streams);
+        text += len;
+        if (*text == '\0')
+            return true;
+    }
+}
+
+static void no_streams(void *context, long local_rank, int streams)
+{
+    (void)context, (void)local_rank, (void)streams;
+}
+
+static bool is_streams(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return option_value_streams(text, no_streams, NULL);
+}
+
+static void no_rank(void *context, long number)
+{
+    (void)context, (void)number;
+}
+
+static bool is_ranks(const struct option_row *row, const char *text)
+{
+    (void)row;
+    return scan_list(text, RANK_MAX, no_rank, NULL);
 }
 
 static bool is_text(const struct option_row *row, const char *text)
@@ -232,7 +339,10 @@ static value_check *const checks[] = {
     [OPTION_CODES] = is_codes,       [OPTION_WORD] = is_word,
     [OPTION_TEXT] = is_text,         [OPTION_WORD_OR_INT] = is_word_or_int,
     [OPTION_ENDPOINT] = is_endpoint, [OPTION_SIGNALS] = is_signals,
-    [OPTION_CODE_MAP] = is_code_map,
+    [OPTION_CODE_MAP] = is_code_map, [OPTION_NAMES] = is_names,
+    [OPTION_RLIMITS] = is_rlimits,   [OPTION_UMASK] = is_umask,
+    [OPTION_HOST] = is_host,         [OPTION_DECIMAL] = is_decimal,
+    [OPTION_STREAMS] = is_streams,   [OPTION_RANKS] = is_ranks,
 };
 
 bool option_value_ok(const struct option_row *row, const char *text)
@@ -301,6 +411,7 @@ void option_value_wanted(const struct option_row *row, struct buf *out)
         [OPTION_FLAG] = "true or false",
         [OPTION_COUNT] = "a number from 0 to 100",
         [OPTION_NNODES] = "a number of nodes",
+        [OPTION_DECIMAL] = "a number of seconds such as 0.1",
         [OPTION_DURATION] = "a duration such as 300ms, 25s, 5m or 1h30m",
         [OPTION_SIZE] = "a size such as 4096, 64Ki or 1Gi",
         [OPTION_SIGNAL] = "a signal such as TERM or 15",
@@ -308,8 +419,15 @@ void option_value_wanted(const struct option_row *row, struct buf *out)
         [OPTION_REWRITE] = "FROM:TO such as TERM:USR1 or INT:0, FROM not KILL, STOP or CHLD",
         [OPTION_CODES] = "an exit code from 0 to 255",
         [OPTION_CODE_MAP] = "FROM:TO such as 3:0 or 69:197, each from 0 to 255",
+        [OPTION_NAMES] = "a list of names such as NET_RAW,SYS_ADMIN",
+        [OPTION_RLIMITS] = "NAME=SOFT[:HARD] such as core=0, nofile=4096:8192 or memlock=unlimited",
+        [OPTION_UMASK] = "an octal mask such as 022",
         [OPTION_ENDPOINT] = "HOST, HOST:PORT or [IPV6]:PORT",
+        [OPTION_HOST] = "a host name or an address, without a port",
         [OPTION_TEXT] = "a text that is not empty",
+        [OPTION_STREAMS] =
+            "0 (none), 1 (stdout), 2 (stderr), 3 (both), or such by local rank, 0:3,1:1",
+        [OPTION_RANKS] = "local ranks such as 0,1 or 0-3,6",
         [OPTION_WORD_OR_INT] = NULL,
     };
     bool numbers = true;

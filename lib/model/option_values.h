@@ -20,6 +20,14 @@ bool option_value_same(const struct option_row *row, const char *a, const char *
 /* Appends what a value has to be: "a number from 1 to 256", "one of auto, shared". */
 void option_value_wanted(const struct option_row *row, struct buf *out);
 
+/*
+ * Reads an OPTION_STREAMS text and calls add(context, rank, streams) for each part of it: rank -1 is
+ * all ranks, streams is 1 for stdout, 2 for stderr, 3 for both. False, possibly after some calls, if
+ * the text is none.
+ */
+bool option_value_streams(const char *text,
+                          void (*add)(void *context, long local_rank, int streams), void *context);
+
 /* Number of nodes in "N" or "N:N"; 0 if text is neither, -1 if it is a range of unequal ends. */
 long option_value_nnodes(const char *text);
 

@@ -44,7 +44,7 @@ static int unknown_long(const struct reader *reader, const char *name, size_t le
 /* A row none of whose values on a command line would be accepted: no argument needs to be there. */
 static bool always_refused(const struct option_row *row)
 {
-    return (row->status == OPTION_NOT_YET || row->status == OPTION_REFUSED) && !row->dflt;
+    return row->status == OPTION_REFUSED && !row->dflt;
 }
 
 static bool takes_argument(const struct option_row *row)
@@ -128,6 +128,12 @@ static int read_long(struct reader *reader, const char *text)
 /* Reads letters, what follows "-": "gs", "vvv", "e143". */
 static int read_letters(struct reader *reader, const char *word)
 {
+    int whole = word[2] != '\0' ? options_find(word + 1, strcspn(word + 1, "=")) : -1;
+
+    /* No name of an option is a cluster that could be meant. */
+    if (whole >= 0)
+        return err_set(reader->err, ERR_USAGE, "unknown option %.80s; did you mean --%s?", word,
+                       option_rows[whole].name);
     for (const char *at = word + 1; *at != '\0'; at++) {
         char origin[] = {'-', *at, '\0'};
         int id = find_letter(*at);

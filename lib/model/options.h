@@ -103,7 +103,9 @@ enum option_id {
     OPT_SECCOMP_ALLOW, /* spec only, as the next one */
     OPT_SECCOMP_DENY,
     OPT_RLIMIT,
-    OPT_OOM_SCORE_ADJ, /* spec only */
+    OPT_OOM_SCORE_ADJ, /* spec only, as the next two */
+    OPT_UMASK,
+    OPT_NICE,
     OPT_INHERIT_SIGNALS,
     /* tini's */
     OPT_SUBREAPER,
@@ -133,6 +135,7 @@ enum option_type {
     OPTION_NPROC,       /* auto, gpu, cpu, or 1..4096 */
     OPTION_NNODES,      /* N or MIN:MAX with equal ends */
     OPTION_PORT,        /* 1..65535, or one of `words` */
+    OPTION_DECIMAL,     /* 0.1, 5 */
     OPTION_DURATION,    /* scan_duration */
     OPTION_SIZE,        /* scan_size */
     OPTION_SIGNAL,      /* signame_number */
@@ -142,13 +145,18 @@ enum option_type {
     OPTION_CODE_MAP,    /* FROM:TO, each 0..255; repeatable, joined by commas */
     OPTION_WORD,        /* one of `words` */
     OPTION_WORD_OR_INT, /* one of `words`, or min..max */
+    OPTION_NAMES,       /* letters, digits and _; repeatable, joined by commas */
+    OPTION_RLIMITS,     /* NAME=SOFT[:HARD] (model/rlimit.h); repeatable, joined by commas */
+    OPTION_UMASK,       /* octal, 0 to 777 */
+    OPTION_HOST,        /* a host name or an address */
     OPTION_ENDPOINT,    /* HOST, HOST:PORT or [IPV6]:PORT */
+    OPTION_STREAMS,     /* 0..3 for all ranks, or RANK:0..3, joined by commas */
+    OPTION_RANKS,       /* local ranks: 0,1 or 0-3,6 */
     OPTION_TEXT         /* anything but the empty text */
 };
 
 enum option_status {
     OPTION_BUILT,
-    OPTION_NOT_YET,   /* refused: "not built yet"; `note` says what to do meanwhile, if anything */
     OPTION_NO_EFFECT, /* accepted and noted at -v; `note` says why it has no effect here */
     OPTION_REFUSED    /* cannot exist here; `note` is the reason */
 };
@@ -193,7 +201,7 @@ extern const struct option_row option_rows[OPT__COUNT];
 struct settings;
 
 /* What the command line asks for; ASK: --status, --probe or --install (sys/ask.h). */
-enum options_verb { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_ASK };
+enum options_verb { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_EXPLAIN, OPTIONS_ASK };
 
 /*
  * Reads argv (argv[0] skipped) into settings as flags, up to the first word that is no option or

@@ -5,6 +5,25 @@
 #include <string.h>
 #include <sys/wait.h>
 
+/* All ranks are still to be started. */
+static void begin(struct outcome *outcome)
+{
+    outcome->first_failure_ns = OUTCOME_NEVER;
+    outcome->drained_ns = OUTCOME_NEVER;
+    outcome->killed_ns = OUTCOME_NEVER;
+    outcome->shm_free_bytes = -1;
+    for (int i = 0; i < outcome->count; i++) {
+        struct outcome_rank *rank = &outcome->ranks[i];
+
+        /* Written to, so that the pages are ours before a cgroup can be full. */
+        memset(rank, 0, sizeof(*rank));
+        rank->started_ns = rank->ended_ns = OUTCOME_NEVER;
+        rank->ready_ns = rank->signalled_ns = OUTCOME_NEVER;
+        rank->evidence = &outcome->evidences[i];
+        evidence_init(rank->evidence);
+    }
+}
+
 int outcome_init(struct outcome *outcome, const struct plan *plan, struct err *err)
 {
     size_t count = plan->mode == PLAN_INIT ? 1 : (size_t)plan->job.nproc;
@@ -17,21 +36,38 @@ int outcome_init(struct outcome *outcome, const struct plan *plan, struct err *e
         return err_set(err, ERR_SYSTEM, "no memory for the outcome of %zu ranks", count);
     }
     outcome->count = (int)count;
-    outcome->first_failure_ns = OUTCOME_NEVER;
-    outcome->drained_ns = OUTCOME_NEVER;
-    outcome->killed_ns = OUTCOME_NEVER;
     outcome->stop.sender_rank = -1;
-    outcome->shm_free_bytes = -1;
-    for (size_t i = 0; i < count; i++) {
-        struct outcome_rank *rank = &outcome->ranks[i];
-
-        /* Written to, so that the pages are ours before a cgroup can be full. */
-        memset(rank, 0, sizeof(*rank));
-        rank->started_ns = rank->ended_ns = rank->signalled_ns = OUTCOME_NEVER;
-        rank->evidence = &outcome->evidences[i];
-        evidence_init(rank->evidence);
-    }
+    begin(outcome);
     return 0;
+}
+
+/* Makes room for one more by forgetting the second one: the first often says most. */
+static struct outcome_attempt *new_attempt(struct outcome *outcome)
+{
+    struct outcome_attempt *list = outcome->attempts;
+
+    if (outcome->attempt_count == OUTCOME_ATTEMPTS_MAX) {
+        memmove(&list[1], &list[2], (OUTCOME_ATTEMPTS_MAX - 2) * sizeof(list[0]));
+        outcome->attempt_count--;
+    }
+    return &list[outcome->attempt_count++];
+}
+
+void outcome_renew(struct outcome *outcome, const struct verdict *verdict)
+{
+    struct outcome_attempt *attempt = new_attempt(outcome);
+    struct buf message = BUF_OVER(attempt->message);
+
+    attempt->number = outcome->restarts++;
+    attempt->reason = verdict->reason;
+    attempt->exit_code = verdict->code_before;
+    attempt->root = verdict->root;
+    attempt->ended_ns = outcome->now_ns;
+    buf_adds(&message, verdict->message);
+    outcome->limit = (struct outcome_limit){.kind = LIMIT_NONE};
+    outcome->unreaped_count = outcome->unreaped_more = 0;
+    outcome->done = false;
+    begin(outcome);
 }
 
 void outcome_release(struct outcome *outcome)
@@ -53,7 +89,8 @@ void outcome_note_started(struct outcome *outcome, int local_rank, pid_t pid, in
 
 static void note_failure(struct outcome *outcome, int64_t now_ns)
 {
-    if (!outcome->stop.requested && outcome->first_failure_ns == OUTCOME_NEVER)
+    if (!outcome->stop.requested && outcome->limit.kind == LIMIT_NONE &&
+        outcome->first_failure_ns == OUTCOME_NEVER)
         outcome->first_failure_ns = now_ns;
 }
 
@@ -128,6 +165,20 @@ void outcome_note_stop(struct outcome *outcome, const struct outcome_stop *stop)
     outcome->now_ns = stop->at_ns;
 }
 
+void outcome_note_limit(struct outcome *outcome, const struct outcome_limit *limit)
+{
+    outcome->limit = *limit;
+    outcome->now_ns = limit->at_ns;
+}
+
+void outcome_note_ready(struct outcome *outcome, int local_rank, int64_t now_ns)
+{
+    struct outcome_rank *rank = &outcome->ranks[local_rank];
+
+    if (rank->ready_ns == OUTCOME_NEVER)
+        rank->ready_ns = now_ns;
+}
+
 bool outcome_rank_failed(const struct outcome_rank *rank)
 {
     if (rank->state == RANK_START_FAILED)
@@ -157,6 +208,23 @@ static bool failed_by_itself(const struct outcome_rank *rank)
            (rank->ended_ns <= rank->signalled_ns && !outcome_rank_killed_by_us(rank));
 }
 
+/* True if the rank has worked on since, as far as lines and time tell. */
+static bool went_on(const struct outcome_rank *rank, bool by_itself, const struct finding *finding)
+{
+    return evidence_is_stale(rank->evidence) ||
+           (by_itself && rank->ended_ns - finding->at_ns > OUTCOME_HANDLED_NS);
+}
+
+/* An exception or a dump leads to an exit code or to an abort, not much later to another signal. */
+static bool may_have_ended_by(const struct outcome_rank *rank, const struct finding *finding)
+{
+    bool signaled = rank->state == RANK_ENDED && WIFSIGNALED(rank->wait_status) &&
+                    WTERMSIG(rank->wait_status) != SIGABRT;
+
+    return finding->kind == EVIDENCE_FAULTHANDLER ||
+           (finding->kind != EVIDENCE_FATAL_LINE && !signaled);
+}
+
 /* Words said by a rank that worked on are no reason; a traceback may still be what it ended with. */
 static const struct finding *said(const struct outcome_rank *rank, bool by_itself, int64_t *ret_ns)
 {
@@ -165,8 +233,8 @@ static const struct finding *said(const struct outcome_rank *rank, bool by_itsel
     if (!finding)
         return NULL;
     *ret_ns = finding->at_ns;
-    if (evidence_is_stale(rank->evidence)) {
-        if (finding->kind == EVIDENCE_FATAL_LINE)
+    if (went_on(rank, by_itself, finding)) {
+        if (!may_have_ended_by(rank, finding))
             return NULL;
         *ret_ns = rank->ended_ns;
     }
@@ -229,12 +297,19 @@ bool outcome_candidate(const struct outcome_rank *rank, struct outcome_candidate
     if (rank->state == RANK_ALIVE || outcome_rank_failed(rank))
         words = words_of(rank, by_itself, &at_ns);
     if (words && explains_end(rank, words)) {
-        *ret = (struct outcome_candidate){words, words->kind, words->echo, at_ns};
+        *ret = (struct outcome_candidate){words, words->kind, words->echo, !by_itself, at_ns};
         return true;
     }
     if (by_itself)
         ret->kind = WIFSIGNALED(rank->wait_status) ? EVIDENCE_SIGNAL : EVIDENCE_EXIT_CODE;
     return by_itself;
+}
+
+bool outcome_was_handled(const struct outcome_candidate *candidate, int64_t end_ns)
+{
+    /* What @record has written was not caught by anybody. */
+    return candidate->lives && candidate->kind != EVIDENCE_ERROR_FILE &&
+           end_ns - candidate->at_ns > OUTCOME_HANDLED_NS;
 }
 
 bool outcome_account(const struct outcome_rank *rank, struct outcome_candidate *ret)
@@ -246,7 +321,7 @@ bool outcome_account(const struct outcome_rank *rank, struct outcome_candidate *
     if (!outcome_rank_failed(rank) || !WIFEXITED(rank->wait_status) || !words || !words->echo ||
         evidence_is_stale(rank->evidence))
         return false;
-    *ret = (struct outcome_candidate){words, words->kind, true, words->at_ns};
+    *ret = (struct outcome_candidate){words, words->kind, true, true, words->at_ns};
     return true;
 }
 
@@ -302,6 +377,9 @@ enum rank_class outcome_class(const struct outcome *outcome, const struct verdic
         return CLASS_STOPPED_BY_US;
     if (!outcome_account(rank, &candidate))
         return CLASS_STOPPED_BY_US;
+    if (local_rank != verdict->root && !candidate.echo &&
+        outcome_was_handled(&candidate, verdict->cause_ns))
+        return CLASS_STOPPED_BY_US;
     if (candidate.echo)
         return was_silence(candidate.words) ? CLASS_VICTIM : CLASS_CONSEQUENCE;
     if (candidate.kind == EVIDENCE_SIGNAL && outcome_rank_killed_from_outside(rank))
@@ -326,9 +404,22 @@ const char *outcome_class_word(enum rank_class class)
 const char *outcome_stage_word(enum spawn_stage stage)
 {
     static const char *const words[] = {
-        [STAGE_NONE] = "none",         [STAGE_FORK] = "fork",       [STAGE_GROUP] = "group",
-        [STAGE_TERMINAL] = "terminal", [STAGE_SIGNALS] = "signals", [STAGE_STDIO] = "stdio",
-        [STAGE_WORKDIR] = "workdir",   [STAGE_CPUS] = "cpus",       [STAGE_MEMORY] = "memory",
+        [STAGE_NONE] = "none",
+        [STAGE_FORK] = "fork",
+        [STAGE_GROUP] = "group",
+        [STAGE_TERMINAL] = "terminal",
+        [STAGE_SIGNALS] = "signals",
+        [STAGE_STDIO] = "stdio",
+        [STAGE_WORKDIR] = "workdir",
+        [STAGE_LIMIT] = "limit",
+        [STAGE_CPUS] = "cpus",
+        [STAGE_MEMORY] = "memory",
+        [STAGE_OOM_SCORE] = "oom_score",
+        [STAGE_NICE] = "nice",
+        [STAGE_USER] = "user",
+        [STAGE_CAPABILITIES] = "capabilities",
+        [STAGE_NO_NEW_PRIVS] = "no_new_privs",
+        [STAGE_SECCOMP] = "seccomp",
         [STAGE_EXEC] = "exec",
     };
 

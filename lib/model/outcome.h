@@ -13,9 +13,16 @@
 
 #include "base/err.h"
 #include "model/evidence.h"
+#include "model/limits.h"
 #include "model/plan.h"
 
 #define OUTCOME_NEVER INT64_MIN /* a time that has not come */
+
+/*
+ * A rank that has told a failure and lives on for longer than this has handled it, if then somebody
+ * fails by himself: of many ranks only one writes about its work, so silence is no sign of death.
+ */
+#define OUTCOME_HANDLED_NS 60000000000LL
 
 /* Where the start of a rank failed; the words are in outcome.c. */
 enum spawn_stage {
@@ -26,8 +33,15 @@ enum spawn_stage {
     STAGE_SIGNALS,
     STAGE_STDIO,
     STAGE_WORKDIR,
-    STAGE_CPUS, /* these two only tell: the rank starts all the same */
+    STAGE_LIMIT, /* from here to STAGE_NICE they only tell: the rank starts all the same */
+    STAGE_CPUS,
     STAGE_MEMORY,
+    STAGE_OOM_SCORE,
+    STAGE_NICE,
+    STAGE_USER,
+    STAGE_CAPABILITIES,
+    STAGE_NO_NEW_PRIVS,
+    STAGE_SECCOMP,
     STAGE_EXEC
 };
 
@@ -61,6 +75,7 @@ struct outcome_rank {
     pid_t pid;
     int wait_status;
     int64_t started_ns, ended_ns;
+    int64_t ready_ns;     /* it wrote its first output or its ready file; OUTCOME_NEVER */
     int64_t signalled_ns; /* first signal of ours that asks it to end; OUTCOME_NEVER */
     int first_signal;     /* that signal */
     bool killed_by_us;    /* SIGKILL sent by us */
@@ -77,10 +92,18 @@ struct outcome_stop {
     bool requested;
     int signal;
     int64_t at_ns;
-    pid_t sender_pid; /* 0: outside our PID namespace (or the kernel) */
+    pid_t sender_pid; /* 0: outside our PID namespace, or the terminal */
     uid_t sender_uid;
     int sender_rank; /* local; -1: no rank of ours */
+    bool terminal;   /* a key of it, or its hang-up */
     bool again;      /* asked a second time */
+};
+
+/* A time limit that was over before anything else ended the run. */
+struct outcome_limit {
+    enum limit kind; /* LIMIT_NONE: none was */
+    int64_t at_ns;
+    int64_t length_ns; /* as planned */
 };
 
 /*
@@ -99,12 +122,24 @@ struct outcome_unreaped {
 };
 
 #define OUTCOME_UNREAPED_MAX 16
+#define OUTCOME_ATTEMPTS_MAX 8 /* that are told: the first one and the last ones */
+
+/* An attempt that was followed by another. */
+struct outcome_attempt {
+    int number; /* from 0 */
+    const char *reason;
+    int exit_code;     /* before the exit policy */
+    int root;          /* local; -1: none */
+    int64_t ended_ns;  /* its last process was gone */
+    char message[240]; /* of its verdict; may be cut */
+};
 
 struct outcome {
     int count;                  /* ranks of this node */
     struct outcome_rank *ranks; /* [count], reserved at outcome_init */
     struct evidence *evidences; /* [count], likewise */
     struct outcome_stop stop;
+    struct outcome_limit limit;
     int64_t first_failure_ns; /* a rank failed before any stop request; OUTCOME_NEVER */
     int64_t drained_ns;       /* a drain began */
     int64_t killed_ns;        /* SIGKILL began */
@@ -122,6 +157,11 @@ struct outcome {
     int64_t memory_peak_bytes; /* of the cgroup; 0 if unknown */
     int64_t shm_free_bytes;    /* of /dev/shm when a rank had failed; -1 if unknown */
     char foreign_message[256]; /* what somebody else had put into the termination log */
+    int restarts;              /* until now */
+    int attempt_count;
+    struct outcome_attempt attempts[OUTCOME_ATTEMPTS_MAX];
+    char waiting[160];         /* what the start waits for; empty: nothing */
+    char not_restarted[160];   /* why a failure was not followed by a restart; mostly empty */
     bool done;                 /* nothing runs any more; else the judgement is provisional */
     int64_t start_realtime_ns; /* CLOCK_REALTIME at our start */
     int64_t now_ns;            /* of the last note: "ended" of a final document */
@@ -145,6 +185,12 @@ struct verdict {
 /* Reserves and touches memory for the plan's ranks. ERR_SYSTEM if there is none. */
 int outcome_init(struct outcome *outcome, const struct plan *plan, struct err *err);
 
+/*
+ * The attempt that was judged so is over and another begins: what it was is kept in short, the
+ * ranks are as new, and what was counted goes on. Needs no memory.
+ */
+void outcome_renew(struct outcome *outcome, const struct verdict *verdict);
+
 /* Frees it. */
 void outcome_release(struct outcome *outcome);
 
@@ -162,6 +208,10 @@ void outcome_note_oom_kills(struct outcome *outcome, uint64_t kills, int64_t now
 void outcome_note_signalled(struct outcome *outcome, int local_rank, int signal, int64_t now_ns);
 void outcome_note_passed(struct outcome *outcome, const struct outcome_passed *passed);
 void outcome_note_stop(struct outcome *outcome, const struct outcome_stop *stop);
+void outcome_note_limit(struct outcome *outcome, const struct outcome_limit *limit);
+
+/* It has written something, or its ready file is there; only the first time counts. */
+void outcome_note_ready(struct outcome *outcome, int local_rank, int64_t now_ns);
 
 /* True if this rank has ended or could not start, and not with 0. */
 bool outcome_rank_failed(const struct outcome_rank *rank);
@@ -171,6 +221,7 @@ struct outcome_candidate {
     const struct finding *words; /* the rank's own; NULL: it said nothing */
     enum evidence_kind kind;     /* EVIDENCE_NONE: it could not be started */
     bool echo;
+    bool lives;    /* it has not ended by itself: not at all, or because we told it to */
     int64_t at_ns; /* of the evidence; of the death if there is no better */
 };
 
@@ -179,6 +230,9 @@ struct outcome_candidate {
  * evidence dated before our first signal to it. *ret is filled then.
  */
 bool outcome_candidate(const struct outcome_rank *rank, struct outcome_candidate *ret);
+
+/* True if the rank had told this and lived with it until, at end_ns, another one failed by itself. */
+bool outcome_was_handled(const struct outcome_candidate *candidate, int64_t end_ns);
 
 /*
  * The same for documents: also true if a rank that we told to end came to say that it had lost its

@@ -37,10 +37,17 @@ static const struct {
     {ECHO_SILENT, "Application timeout caused pair closure"},
     {ECHO_SILENT, "failed to pass monitoredBarrier"},
     {ECHO_SILENT, "Watchdog caught collective operation timeout"},
+    {ECHO_SILENT,
+     "due to collective timeout or exception"}, /* ends NCCL's monitor, c10d's F lines */
+    {ECHO_SILENT, "ProcessGroupNCCL watchdog hang"},
+    {ECHO_SILENT, "ProcessGroupNCCL's watchdog got stuck for"},
+    {ECHO_PEER, "MPI_ERR_PROC_FAILED"},
+    {ECHO_PEER, "Transport retry count exceeded"}, /* UCX */
     {ECHO_GENERIC, "Connection reset by peer"},
     {ECHO_GENERIC, "Broken pipe"},
     {ECHO_GENERIC, "ConnectionResetError"},
     {ECHO_GENERIC, "BrokenPipeError"},
+    {ECHO_PEER, "is killed by signal: Terminated"}, /* of a data loader: told to stop */
 };
 
 /* Lines that begin so end the process that writes them. */
@@ -74,6 +81,17 @@ static const struct span fatal_starts[] = {
     ROW("Assertion failed"),
     ROW("fatal error: "),
     ROW("panic: "),
+    ROW("Abort("),                    /* MPICH */
+    ROW("Fatal error in "),           /* MPICH */
+    ROW("MPI_ABORT was invoked on "), /* Open MPI */
+};
+
+/* Behind "[host:pid] " of Open MPI; the later of two says more. */
+static const struct span fatal_of_mpi[] = {
+    ROW("*** An error occurred in MPI_"),
+    ROW("*** MPI_ERR_"),
+    ROW("*** Process received signal ***"),
+    ROW("Signal: "),
 };
 
 /* Behind the name of a program and a colon. */
@@ -82,6 +100,7 @@ static const struct span fatal_follows[] = {
     ROW(" can't open file "), /* python */
     ROW(" No module named "), /* python -m */
     ROW(" error while loading shared libraries: "),
+    ROW(" Error while finding module specification for "),
 };
 
 static const struct span noise_starts[] = {
@@ -238,21 +257,94 @@ static bool is_fatal_of_program(struct span line)
            (span_has(line, ": Assertion `") || span_has(line, "] Assertion `"));
 }
 
-bool patterns_fatal(struct span line, struct fatal *ret)
-{
-    *ret = (struct fatal){.weak = false, .type = {line.text, 0}, .message = line};
-    if (line.text[0] == '[')
-        return collective_is_timeout(line, &ret->message);
-    if (starts_any(line, fatal_starts, COUNT(fatal_starts)) || is_fatal_of_program(line))
-        return true;
-    return is_bare_exception(line, ret);
-}
-
-/* "[W1130 21:56:03.592 TCPStore.cpp:340] ..." of torch's C++ side, any level. */
+/* "[W1130 21:56:03.592 TCPStore.cpp:340] ..." of torch's C++ side, any level; older ones have no date. */
 static bool is_glog(struct span line)
 {
     return line.len > 3 && line.text[0] == '[' && memchr("IWEF", line.text[1], 4) &&
-           line.text[2] >= '0' && line.text[2] <= '9';
+           ((line.text[2] >= '0' && line.text[2] <= '9') || line.text[2] == ' ');
+}
+
+/* Behind "[...] ", also several of them; NULL where there is none. */
+static const char *behind_brackets(struct span line)
+{
+    const char *found = NULL;
+
+    while (line.len > 0 && line.text[0] == '[') {
+        const char *end = memmem(line.text, line.len, "] ", 2);
+
+        if (!end)
+            break;
+        found = end + 2;
+        line = span_after(line, (size_t)(found - line.text));
+    }
+    return found;
+}
+
+/* "[F1130 21:56:03.592 x.cpp:340] " */
+static bool is_of_source(struct span line)
+{
+    const char *end = memchr(line.text, ']', line.len);
+    const char *name = end ? memmem(line.text, (size_t)(end - line.text), ".c", 2) : NULL;
+
+    return name && memchr(name, ':', (size_t)(end - name));
+}
+
+/* "[trainer-0:4242] " */
+static bool is_of_process(struct span line)
+{
+    const char *end = memchr(line.text, ']', line.len);
+    const char *colon = end ? memrchr(line.text, ':', (size_t)(end - line.text)) : NULL;
+
+    if (!colon || colon + 1 == end)
+        return false;
+    for (colon++; colon < end; colon++) {
+        if (*colon < '0' || *colon > '9')
+            return false;
+    }
+    return true;
+}
+
+bool patterns_bracketed(struct span line, struct span *ret)
+{
+    const char *rest;
+
+    if (collective_is_timeout(line, ret))
+        return true;
+    rest = behind_brackets(line);
+    if (!rest)
+        return false;
+    *ret = span_after(line, (size_t)(rest - line.text));
+    if (is_glog(line))
+        return line.text[1] == 'F' && is_of_source(line);
+    return is_of_process(line) && starts_any(*ret, fatal_of_mpi, COUNT(fatal_of_mpi));
+}
+
+/* "terminate called after throwing an instance of 'c10::Error'" */
+static void name_thrown(struct fatal *fatal)
+{
+    static const char before[] = "throwing an instance of '";
+    const char *name = memmem(fatal->message.text, fatal->message.len, before, sizeof(before) - 1);
+    const char *end = fatal->message.text + fatal->message.len;
+
+    if (!name)
+        return;
+    name += sizeof(before) - 1;
+    fatal->thrown = true;
+    fatal->type = (struct span){name, (size_t)(end - name)};
+    if (fatal->type.len > 0 && end[-1] == '\'')
+        fatal->type.len--;
+}
+
+bool patterns_fatal(struct span line, struct fatal *ret)
+{
+    *ret = (struct fatal){.weak = false, .type = {line.text, 0}, .message = line};
+    if (span_starts(line, "["))
+        return patterns_bracketed(line, &ret->message);
+    if (starts_any(line, fatal_starts, COUNT(fatal_starts)) || is_fatal_of_program(line)) {
+        name_thrown(ret);
+        return true;
+    }
+    return is_bare_exception(line, ret);
 }
 
 bool patterns_is_noise(struct span line)

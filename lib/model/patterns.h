@@ -24,6 +24,7 @@ struct fatal {
     bool weak;        /* may well be a log line: an error's name and a message, nothing more */
     struct span type; /* "RuntimeError"; empty if it names none */
     struct span message;
+    bool thrown; /* by C++: what() follows on the next line */
 };
 
 /* Which loss of a peer the text tells. */
@@ -31,6 +32,12 @@ enum echo patterns_echo(struct span text);
 
 /* True if the line is a fatal one; *ret points into it. */
 bool patterns_fatal(struct span line, struct fatal *ret);
+
+/*
+ * True for fatal lines that begin with a bracket: NCCL's watchdog, a last line of torch's C++ side
+ * ("[F1130 ... x.cpp:7] text"), Open MPI ("[host:7] *** ..."); *ret is the part that says so.
+ */
+bool patterns_bracketed(struct span line, struct span *ret);
 
 /* True if the line is written by a runtime around a failure: no sign that the rank works on. */
 bool patterns_is_noise(struct span line);

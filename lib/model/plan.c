@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/hydra.h"
 #include "model/plan_parts.h"
 #include "model/platform.h"
 #include "model/program.h"
@@ -75,7 +76,7 @@ static void copy_facts(const struct facts *facts, struct plan *plan)
     plan->ephemeral_port_max = facts->ephemeral_port_max;
 }
 
-/* True for a flag that only means something to ranks. */
+/* True for an option that only means something to ranks. */
 static bool is_for_ranks(enum option_id id)
 {
     enum option_group group = option_rows[id].group;
@@ -83,7 +84,7 @@ static bool is_for_ranks(enum option_id id)
     if (id == OPT_INIT_ONLY || id == OPT_SPEC || id == OPT_ACCELERATE_CONFIG)
         return false;
     return group == GROUP_RANKS || group == GROUP_DEVICES || id == OPT_LOCAL_RANK_ARG ||
-           id == OPT_KEEP_ENV;
+           id == OPT_HYDRA || id == OPT_KEEP_ENV || id == OPT_MAX_RESTARTS;
 }
 
 static void note_settings(const struct settings *settings, struct plan *plan)
@@ -96,8 +97,9 @@ static void note_settings(const struct settings *settings, struct plan *plan)
         if (row->status == OPTION_NO_EFFECT && plan->log_level >= LOG_INFO)
             strvec_pushf(&plan->notices, "%s has no effect: %s", settings->rows[id].origin,
                          row->note);
-        if (plan->mode == PLAN_INIT && settings->rows[id].source == SOURCE_FLAG &&
-            is_for_ranks((enum option_id)id))
+        /* What an image or a ConfigMap states is for other programs as well. */
+        if (plan->mode == PLAN_INIT && is_for_ranks((enum option_id)id) &&
+            (settings->rows[id].source == SOURCE_FLAG || plan->log_level >= LOG_INFO))
             strvec_pushf(&plan->notices, "%s has no effect in init mode",
                          settings->rows[id].origin);
     }
@@ -116,6 +118,7 @@ static void begin(struct plan *plan)
 {
     *plan = (struct plan){.job = {.nnodes = 1, .nproc = 1, .world_size = 1, .platform = "none"},
                           .devices = {.origin = "none", .per_rank = 1},
+                          .sysroot = "",
                           .script_index = -1};
 }
 
@@ -123,6 +126,7 @@ void plan_refused(const struct plan_inputs *inputs, struct plan *ret)
 {
     begin(ret);
     ret->mode = settings_flag(inputs->settings, OPT_INIT_ONLY) ? PLAN_INIT : PLAN_FANOUT;
+    ret->log_level = resolve_level(inputs->settings);
     copy_facts(inputs->facts, ret);
     exit_policy_resolve(inputs->settings, &ret->exit);
     plan_resolve_report(inputs, ret);
@@ -142,12 +146,16 @@ int plan_resolve(const struct plan_inputs *inputs, struct plan *ret, struct err 
     ret->mode = decide_mode(inputs, ret);
     ret->log_level = resolve_level(inputs->settings);
     copy_facts(inputs->facts, ret);
+    if (plan_resolve_security(inputs, ret, err) < 0)
+        return -1;
     plan_resolve_env(inputs, ret);
     if (ret->mode == PLAN_FANOUT && plan_resolve_shape(inputs, ret, err) < 0)
         return -1;
     name_job(inputs->settings, ret);
+    plan_note_env(inputs->spec, ret);
     if (plan_check_rdzv(inputs, ret, err) < 0 || plan_resolve_program(inputs, ret, err) < 0 ||
-        plan_resolve_ranks(inputs, ret, err) < 0 || plan_resolve_output(inputs, ret, err) < 0)
+        hydra_resolve(inputs, ret, err) < 0 || plan_resolve_ranks(inputs, ret, err) < 0 ||
+        plan_resolve_output(inputs, ret, err) < 0 || plan_resolve_limits(inputs, ret, err) < 0)
         return -1;
     plan_resolve_stop(inputs, ret);
     note_settings(inputs->settings, ret);
@@ -167,6 +175,7 @@ void plan_release(struct plan *plan)
     strvec_release(&plan->env);
     devices_release(&plan->devices);
     plan_release_places(plan);
+    plan_release_files(plan);
     strvec_release(&plan->notices);
     strvec_release(&plan->texts);
 }

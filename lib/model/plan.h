@@ -13,15 +13,20 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/strvec.h"
+#include "model/accelerate.h"
 #include "model/devices.h"
 #include "model/exit_policy.h"
 #include "model/facts.h"
+#include "model/limits.h"
 #include "model/platform.h"
+#include "model/security.h"
 #include "model/settings.h"
 #include "model/spec.h"
 
 #define PLAN_SIGNALS   65 /* 1..64, indexed by number */
 #define PLAN_RANKS_MAX 4096
+
+#define RESTART_TIMES_MAX 256 /* restarts that restart.window can tell apart */
 
 enum plan_mode {
     PLAN_INIT,  /* one process, its environment untouched: a better tini */
@@ -46,6 +51,12 @@ struct plan_job {
     struct platform_task task; /* one rank per process: what is there stays, gaps are filled */
 };
 
+/* --hydra: see hydra.h. */
+struct plan_hydra {
+    bool pinned;
+    const char *dir; /* hydra.run.dir; NULL: the script's arguments state it */
+};
+
 struct plan_stop {
     bool escalate; /* false: init mode without a stated grace; signals only pass */
     bool sweep;    /* what is left when the last leader has ended is told to end too */
@@ -58,8 +69,35 @@ struct plan_stop {
     bool stops[PLAN_SIGNALS];            /* N starts a drain */
 };
 
+/* Until the master is there, on a node other than the first. */
+struct plan_wait {
+    int64_t length_ns; /* 0: no wait */
+    bool tcp;          /* until its port accepts, not only until it has an address */
+};
+
+/* When ranks that failed are started again, on one node. */
+struct restart_config {
+    int max; /* 0: never */
+    int64_t backoff_ns;
+    int64_t window_ns;     /* older restarts are forgotten; 0: none is */
+    int64_t min_uptime_ns; /* a rank that fails sooner, twice in a row, ends it; 0: no such rule */
+    bool only_stated;
+    bool only[EXIT_CODES], never[EXIT_CODES]; /* by exit code, before it is mapped */
+};
+
+/* Where a rank's output goes, stdout first. */
+struct plan_sinks {
+    bool file[2];    /* to stdout.log, stderr.log */
+    bool console[2]; /* false: not shown */
+};
+
 struct plan_output {
     bool capture_out, capture_err; /* through pipes of ours */
+    struct plan_sinks *sinks;      /* [job.nproc]; NULL: all to the console alone */
+    struct strvec duplicates[2];   /* lines with such a text also go to filtered_stdout.log, ... */
+    uint64_t file_max_bytes;       /* of a file, then it is rotated once; 0: no limit */
+    bool files;                    /* any sink is a file */
+    bool tee;                      /* any output was to be tee'd */
     enum plan_prefix prefix;
     const char *prefix_template; /* "[rank ${rank}] " */
     int tail_lines;
@@ -83,8 +121,10 @@ struct plan_place {
     const char *uuids, *bus_ids; /* of its devices, with commas; "": not known of all */
     int numa_node;               /* of its first device, else of its CPUs; -1: unknown */
     bool bound;
+    bool own;           /* to CPUs that the spec names for it */
     struct cpuset cpus; /* if bound */
     int memory_node;    /* whose memory it prefers, if bound; -1: any */
+    int threads;        /* OMP_NUM_THREADS instead of the plan's; 0: the same */
 };
 
 /* What is different for one rank here, by the spec's ranks: (devices.own has its devices). */
@@ -99,21 +139,28 @@ struct plan {
     enum plan_mode mode;
     bool torchrun; /* called under that name */
     struct plan_job job;
-    struct strvec argv;      /* of every leader but exceptions: "python", "-u", "train.py", ... */
-    struct strvec env;       /* what every leader's environment starts from: inherited, scrubbed,
+    struct strvec argv;  /* of every leader but exceptions: "python", "-u", "train.py", ... */
+    struct strvec env;   /* what every leader's environment starts from: inherited, scrubbed,
                               with the spec's env; rankenv adds what differs by rank */
-    const char *workdir;     /* NULL: stay */
-    bool local_rank_arg;     /* add --local-rank=N right after the script */
-    int script_index;        /* index in argv of the script or module; -1 if unknown */
+    const char *workdir; /* NULL: stay */
+    bool local_rank_arg; /* add --local-rank=N right after the script */
+    int script_index;    /* index in argv of the script or module; -1 if unknown */
+    struct plan_hydra hydra;
     struct plan_rank *ranks; /* job.nproc of them where ranks differ; NULL: all are the same */
     struct devices devices;
     struct plan_place *places; /* [job.nproc] in fan-out; NULL in init mode */
     int omp_threads;           /* OMP_NUM_THREADS to set when unset; 0: leave alone */
     const char *error_dir;     /* where error files are made; NULL: nowhere, or not wanted */
-    bool log_dir_stated;       /* error_dir is the user's --log-dir: kept, and must be usable */
+    bool log_dir_stated;       /* error_dir is the user's --log-dir: must be usable */
+    bool keep_run_dir;         /* the folder made there stays: it is the user's, or has output */
     struct plan_stop stop;
+    struct plan_wait wait;
+    struct limits_config limits;
+    struct restart_config restart;
+    const char *sysroot; /* where devices are looked at again; "" mostly */
     struct plan_output output;
     struct plan_report report;
+    struct security security;
     bool inherit_signals;    /* ranks keep the mask and the ignored set that we were given */
     int parent_death_signal; /* of rankinit itself (-p); 0: none */
     struct exit_policy exit; /* what becomes of the exit code; also set when plan_resolve fails */
@@ -135,6 +182,7 @@ struct plan_inputs {
     const char *const *envp;
     struct settings *settings; /* flags, twins and spec read; the platform's part is added */
     const struct spec *spec;
+    const struct accelerate *accelerate; /* NULL: no such file */
     const struct facts *facts;
 };
 

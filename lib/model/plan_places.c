@@ -86,15 +86,17 @@ static void describe(const struct plan_inputs *inputs, struct plan *plan, int lo
         place->bus_ids = strvec_push(&plan->texts, bus_room);
 }
 
-/* "rank 1: device 1, GPU-8f1c, 0000:3b:00.0, NUMA node 0, CPUs 0-7" */
+/* "rank 1: device 1, GPU-8f1c, 0000:3b:00.0, NUMA node 0, CPUs 0-7"; nothing, if nothing is known. */
 static void tell_rank(const struct plan *plan, int local_rank, struct buf *out)
 {
     const struct plan_place *place = &plan->places[local_rank];
     CLEANUP(strvec_release) struct strvec tokens = STRVEC_INIT;
     const char *separator = ": ";
 
-    buf_addf(out, "rank %d", plan->job.first_rank + local_rank);
     find_tokens(plan, local_rank, &tokens);
+    if (tokens.count == 0 && place->numa_node < 0 && !place->bound)
+        return;
+    buf_addf(out, "rank %d", plan->job.first_rank + local_rank);
     if (tokens.count > 0) {
         buf_addf(out, "%sdevice", separator);
         for (size_t i = 0; i < tokens.count; i++)
@@ -121,7 +123,7 @@ static void tell(struct plan *plan)
     char room[LINE_ROOM];
     struct buf line = BUF_OVER(room);
     bool devices = plan->devices.pool.count > 0 && plan->devices.mode != DEVICE_NONE;
-    bool bound = false;
+    bool bound = false, told = false;
 
     for (int i = 0; i < plan->job.nproc; i++)
         bound = bound || plan->places[i].bound;
@@ -134,24 +136,33 @@ static void tell(struct plan *plan)
         struct buf rank = BUF_OVER(rank_room);
 
         tell_rank(plan, i, &rank);
-        if (i > 0 && line.len + rank.len + 3 > LINE_ROOM) {
+        if (rank.len == 0)
+            continue;
+        if (line.len > 0 && line.len + rank.len + 3 > LINE_ROOM) {
             strvec_push(&plan->notices, room);
             buf_reset(&line);
-        } else if (i > 0) {
+        } else if (told) {
             buf_adds(&line, "; ");
         }
         buf_adds(&line, rank_room);
+        told = true;
     }
     strvec_push(&plan->notices, room);
 }
 
-/* As many threads as the CPUs of the rank that has the fewest can run. */
-static void limit_threads(const struct settings *settings, struct plan *plan)
+/*
+ * As many threads as the CPUs of the rank that has the fewest can run. A rank with CPUs of its own has
+ * threads of its own, too.
+ */
+static void limit_threads(const struct plan_inputs *inputs, struct plan *plan)
 {
-    if (settings_word(settings, OPT_THREADS) != 0)
+    int budget = cpus_budget(inputs->facts);
+
+    if (settings_word(inputs->settings, OPT_THREADS) != 0 ||
+        (plan->torchrun && !settings_stated(inputs->settings, OPT_THREADS)))
         return;
     for (int i = 0; i < plan->job.nproc; i++) {
-        const struct plan_place *place = &plan->places[i];
+        struct plan_place *place = &plan->places[i];
         int sharers = 0, threads;
 
         for (int j = 0; j < plan->job.nproc; j++)
@@ -159,7 +170,9 @@ static void limit_threads(const struct settings *settings, struct plan *plan)
         if (!place->bound)
             continue;
         threads = cpus_threads(cpuset_count(&place->cpus), sharers);
-        if (threads < plan->omp_threads)
+        if (place->own)
+            place->threads = threads < budget ? threads : budget;
+        else if (threads < plan->omp_threads)
             plan->omp_threads = threads;
     }
 }
@@ -171,6 +184,7 @@ int plan_resolve_places(const struct plan_inputs *inputs, struct plan *plan, str
         /* siblings unseen: to deal out nodes is not for us alone */
         .devices = plan->devices.pool.count > 0 ||
                    (plan->job.task.one && plan->job.task.local_size != 1),
+        .cpus = inputs->facts->cpus,
         .nproc = plan->job.nproc,
         .notices = &plan->notices};
 
@@ -181,8 +195,10 @@ int plan_resolve_places(const struct plan_inputs *inputs, struct plan *plan, str
         return err_set(err, ERR_SYSTEM, "no memory for %d ranks", plan->job.nproc);
     for (int i = 0; i < plan->job.nproc; i++)
         describe(inputs, plan, i, &plan->places[i]);
+    if (plan_resolve_rank_cpus(inputs, plan, &request.cpus, err) < 0)
+        return -1;
     cpus_bind(&request, plan->places);
-    limit_threads(inputs->settings, plan);
+    limit_threads(inputs, plan);
     tell(plan);
     return 0;
 }

@@ -35,16 +35,28 @@ static void unset_prefix(struct strvec *env, const char *prefix)
 }
 
 /* A spec's env: wins over what is inherited, but not over what makes a rank. */
-static void note_ours(const struct strvec *entries, struct plan *plan)
+static void note_ours(const char *origin, const struct strvec *entries, struct plan *plan)
 {
     for (size_t i = 0; i < entries->count; i++) {
         const char *entry = entries->items[i];
 
         if (rankenv_is_ours(entry))
             strvec_pushf(&plan->notices,
-                         "spec env: %.*s has no effect: every rank gets its own from rankinit; "
-                         "state it under job: or rendezvous:",
-                         (int)strcspn(entry, "="), entry);
+                         "%s: %.*s has no effect: every rank gets its own from rankinit; state it "
+                         "under job: or rendezvous:",
+                         origin, (int)strcspn(entry, "="), entry);
+    }
+}
+
+void plan_note_env(const struct spec *spec, struct plan *plan)
+{
+    if (plan->mode == PLAN_INIT || plan->job.task.one)
+        return;
+    note_ours("spec env", &spec->env_set, plan);
+    note_ours("spec env", &spec->env_unset, plan);
+    for (size_t i = 0; i < spec->rank_count; i++) {
+        note_ours(spec->ranks[i].origin, &spec->ranks[i].env_set, plan);
+        note_ours(spec->ranks[i].origin, &spec->ranks[i].env_unset, plan);
     }
 }
 
@@ -62,10 +74,9 @@ void plan_resolve_env(const struct plan_inputs *inputs, struct plan *plan)
         if (settings_int(settings, OPT_THREADS) > 0)
             env_unset(&plan->env, "OMP_NUM_THREADS");
     }
-    if (plan->mode == PLAN_FANOUT && !plan->job.task.one) {
-        note_ours(&inputs->spec->env_set, plan);
-        note_ours(&inputs->spec->env_unset, plan);
-    }
+    if (plan->mode == PLAN_FANOUT && inputs->accelerate)
+        rankenv_apply(&plan->env, &(struct strvec)STRVEC_INIT, &inputs->accelerate->env);
+    security_set_names(&plan->security.user, &plan->env);
     rankenv_apply(&plan->env, &inputs->spec->env_unset, &inputs->spec->env_set);
 }
 

@@ -232,6 +232,55 @@ int plan_resolve_rank_devices(const struct plan_inputs *inputs, struct plan *pla
     return rc;
 }
 
+/* CPUs of a row; those that are not ours cannot be given. */
+static int read_cpus(const struct spec_rank *row, const struct cpuset *allowed, struct cpuset *ret,
+                     struct err *err)
+{
+    char room[256];
+    struct buf list = BUF_OVER(room);
+
+    *ret = (struct cpuset){0};
+    cpuset_read(ret, row->cpus);
+    if (cpuset_within(ret, allowed))
+        return 0;
+    cpuset_write(allowed, &list);
+    return err_set(err, ERR_SPEC, "%s: cpus: %.80s are not all among the CPUs allowed here, %s",
+                   row->origin, row->cpus, room);
+}
+
+int plan_resolve_rank_cpus(const struct plan_inputs *inputs, struct plan *plan, struct cpuset *left,
+                           struct err *err)
+{
+    const struct spec *spec = inputs->spec;
+    struct chosen chosen;
+    struct cpuset cpus;
+
+    for (size_t i = 0; i < spec->rank_count; i++) {
+        const struct spec_rank *row = &spec->ranks[i];
+
+        if (!row->cpus)
+            continue;
+        if (read_local(row, plan, &chosen, err) < 0 ||
+            read_cpus(row, &inputs->facts->cpus, &cpus, err) < 0)
+            return -1;
+        for (int rank = 0; rank < plan->job.nproc; rank++) {
+            struct plan_place *place = &plan->places[rank];
+
+            if (!chosen.ranks[rank])
+                continue;
+            if (place->own)
+                return err_set(err, ERR_SPEC,
+                               "%s: another row states cpus of local rank %d too: state them in "
+                               "one place",
+                               row->origin, rank);
+            place->own = place->bound = true;
+            place->cpus = cpus;
+        }
+        cpuset_subtract(left, &cpus);
+    }
+    return 0;
+}
+
 /* True if a name is in a list of "NAME=value" or of names. */
 static bool has_name(const struct strvec *list, const char *entry)
 {

@@ -145,12 +145,20 @@ static void note_assumptions(const struct shape *shape, const struct platform *p
 {
     const struct plan_job *job = &shape->plan->job;
     struct strvec *notices = &shape->plan->notices;
+    const struct setting *rank = &shape->settings->rows[OPT_NODE_RANK];
     const char *text, *index = platform_index(platform, &text);
+    long number;
 
     if (job->nnodes > 1 && !job->task.one &&
         (is_counted(shape) || strcmp(shape->nproc, "cpu") == 0))
         strvec_pushf(notices, "--nproc-per-node %s: assuming %d rank%s on every node", shape->nproc,
                      job->nproc, job->nproc == 1 ? "" : "s");
+    if (index && job->nnodes > 1 && rank->source > SOURCE_PLATFORM &&
+        scan_int(text, 0, INT_MAX, &number) && number != job->node_rank)
+        strvec_pushf(notices,
+                     "%s says node %d, but %s=%ld: if all pods have the same command, leave out "
+                     "--node-rank",
+                     rank->origin, job->node_rank, index, number);
     if (index && !settings_stated(shape->settings, OPT_NNODES) && !shape->plan->torchrun)
         strvec_pushf(notices,
                      "%s=%.20s, but nothing says how many nodes there are: this pod is a job of "

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/scan.h"
 #include "base/signame.h"
 #include "model/plan.h"
@@ -16,19 +15,6 @@
 #define TIMEOUT_MAX  31536000 /* a year, as for --shutdown-timeout */
 #define SCOPE_GROUP  1        /* in the words of --stop-scope */
 #define ITEM_ROOM    32
-
-/* Takes one item of a list with commas off *text into room; false at its end. */
-static bool next_item(const char **text, char room[static ITEM_ROOM])
-{
-    struct buf item = {.data = room, .capacity = ITEM_ROOM};
-    size_t len = *text ? strcspn(*text, ",") : 0;
-
-    if (len == 0)
-        return false;
-    buf_add(&item, *text, len);
-    *text += len + ((*text)[len] == ',');
-    return true;
-}
 
 /* --grace or torchrun's name for it, whoever is stronger; torchrun reads a variable of its own. */
 static int64_t resolve_grace(const struct plan_inputs *inputs, struct plan *plan)
@@ -72,7 +58,7 @@ static void resolve_rewrite(const char *text, unsigned char rewrite[PLAN_SIGNALS
 
     for (int i = 0; i < PLAN_SIGNALS; i++)
         rewrite[i] = (unsigned char)i;
-    while (next_item(&text, item)) {
+    while (scan_item(&text, item, sizeof(item))) {
         char *colon = strchr(item, ':');
         int from, to;
 
@@ -101,7 +87,7 @@ static void resolve_stops(const struct settings *settings, const struct plan *pl
     stops[SIGTERM] = true;
     if (plan->mode == PLAN_FANOUT && !(plan->job.nproc == 1 && tty_in))
         stops[SIGINT] = stops[SIGQUIT] = stops[SIGHUP] = true;
-    while (next_item(&named, item))
+    while (scan_item(&named, item, sizeof(item)))
         stops[signame_number(item)] = true;
 }
 

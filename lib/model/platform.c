@@ -89,18 +89,8 @@ static bool note_unset(const struct reading *reading, const char *name, const ch
     return true;
 }
 
-/* What is not built yet may be passed over if it has no bearing on who we are; it is said. */
-static void note_not_built(const struct reading *reading, const struct option_row *row,
-                           const char *name, const char *text)
-{
-    if (!option_value_same(row, text, row->dflt))
-        strvec_pushf(reading->notices, "%s=%.*s has no effect: not built yet in this version%s%s",
-                     name, SHOWN, text, row->note ? "; " : "", row->note ? row->note : "");
-}
-
 static int read_pet(const struct reading *reading, enum option_id id, struct err *err)
 {
-    const struct option_row *row = &option_rows[id];
     char room[64];
     const char *name;
     const char *text = pet_text(reading->envp, id, room, &name);
@@ -112,10 +102,6 @@ static int read_pet(const struct reading *reading, enum option_id id, struct err
         text = "true"; /* the operator's way to say so */
     if (note_unset(reading, name, text))
         return 0;
-    if (row->status == OPTION_NOT_YET && !row->shape) {
-        note_not_built(reading, row, name, text);
-        return 0;
-    }
     return settings_offer(reading->settings, id, &(struct setting){SOURCE_PLATFORM, text, name},
                           err);
 }

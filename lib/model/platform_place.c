@@ -179,6 +179,11 @@ static int check_same(const struct platform *platform, const struct platform_pla
 static int offer_word(struct settings *settings, enum option_id id,
                       const struct platform_word *word, struct err *err)
 {
+    long number;
+
+    /* The words of --node-rank are for people. */
+    if (id == OPT_NODE_RANK && !scan_int(word->text, 0, INT_MAX, &number))
+        return err_set(err, ERR_SPEC, "%s=%.40s is no number from 0", word->from, word->text);
     return settings_offer(settings, id, &(struct setting){SOURCE_PLATFORM, word->text, word->from},
                           err);
 }
@@ -374,13 +379,14 @@ int platform_find_place(struct platform *platform, int nproc, struct settings *s
                         struct err *err)
 {
     enum setting_source source = settings->rows[OPT_NNODES].source;
-    bool silent = platform_nested(platform->envp) || platform->torchrun ||
-                  settings_flag(settings, OPT_STANDALONE);
+    bool standalone = settings_flag(settings, OPT_STANDALONE);
+    bool silent = platform_nested(platform->envp) || platform->torchrun || standalone;
 
     if (source < SOURCE_TWIN && source != SOURCE_PLATFORM && !silent &&
         find_nodes(platform, nproc, settings, err) < 0)
         return -1;
-    if (settings_int(settings, OPT_NNODES) > 1)
+    /* Several nodes that stand alone are refused as such, whichever of them this is. */
+    if (settings_int(settings, OPT_NNODES) > 1 && !standalone)
         return find_node_rank(platform, nproc, settings, err);
     return 0;
 }

@@ -36,8 +36,46 @@ static int check_pids(const struct facts *facts, struct plan *plan, struct err *
     return 0;
 }
 
+/* As access(2) would say for that user. */
+static bool may_open(const struct security_user *user, const struct facts_device *device)
+{
+    mode_t wanted = 06;
+
+    if (user->uid == 0)
+        return true;
+    if (device->uid == user->uid)
+        return (device->mode >> 6 & wanted) == wanted;
+    for (int i = -1; i < user->group_count; i++) {
+        if (device->gid == (i < 0 ? user->gid : user->groups[i]))
+            return (device->mode >> 3 & wanted) == wanted;
+    }
+    return (device->mode & wanted) == wanted;
+}
+
+/* We see the devices, the ranks' user may not. */
+static void check_nodes(const struct facts *facts, struct plan *plan)
+{
+    const struct security_user *user = &plan->security.user;
+    const struct facts_device *first = NULL;
+    int closed = 0;
+
+    for (int i = 0; i < facts->device_count && user->change; i++) {
+        if (!facts->devices[i].accessible || may_open(user, &facts->devices[i]))
+            continue;
+        first = first ? first : &facts->devices[i];
+        closed++;
+    }
+    if (first)
+        strvec_pushf(&plan->notices,
+                     "user %u may not open %d of %s, which are of mode %o, user %u, group %u: its "
+                     "ranks will not find them; state that group (--user %u:%u)",
+                     user->uid, closed, vendors[first->vendor].nodes, (unsigned)first->mode,
+                     first->uid, first->gid, user->uid, first->gid);
+}
+
 int preflight(const struct facts *facts, struct plan *plan, struct err *err)
 {
     check_memlock(facts, plan);
+    check_nodes(facts, plan);
     return check_pids(facts, plan, err);
 }

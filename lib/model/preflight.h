@@ -10,7 +10,8 @@
 #include "model/plan.h"
 
 /*
- * Puts notices on the plan: little pinned memory with InfiniBand, few processes left. ERR_SPEC: not
+ * Puts notices on the plan: little pinned memory with InfiniBand, devices that the
+ * ranks' user may not open, few processes left. ERR_SPEC: not
  * even one process for each rank is left.
  */
 int preflight(const struct facts *facts, struct plan *plan, struct err *err);

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "model/hydra.h"
 
 #define LIST_ROOM 32768 /* a list of devices: 8 GPUs in 7 MIG parts each need about 5 KiB */
 
@@ -177,16 +178,18 @@ static void set_ranks(const struct plan_job *job, int local_rank, struct strvec 
     put(job, env, "ROLE_NAME", job->role);
 }
 
-static void set_rendezvous(const struct plan_job *job, const struct rankenv_late *late,
+static void set_rendezvous(const struct plan *plan, const struct rankenv_late *late,
                            struct strvec *env)
 {
+    const struct plan_job *job = &plan->job;
+
     /* What was there was read before: only a person's word is another. */
     if (job->master_addr) {
         env_set(env, "MASTER_ADDR", job->master_addr);
         set_int(env, "MASTER_PORT", late->master_port);
     }
     put_int(job, env, "TORCHELASTIC_RESTART_COUNT", late->attempt);
-    put_int(job, env, "TORCHELASTIC_MAX_RESTARTS", 0);
+    put_int(job, env, "TORCHELASTIC_MAX_RESTARTS", plan->restart.max);
     /* Its presence means a launcher of torch's to some, who would then not look at their own. */
     if (!job->task.one)
         env_set(env, "TORCHELASTIC_RUN_ID", job->id);
@@ -250,6 +253,13 @@ static void set_truth(const struct plan *plan, int local_rank, const struct rank
     set_or_unset(env, "RANKINIT_THIS_READY_FILE", late->ready_file);
 }
 
+static int threads_of(const struct plan *plan, int local_rank)
+{
+    int own = plan->places ? plan->places[local_rank].threads : 0;
+
+    return own > 0 ? own : plan->omp_threads;
+}
+
 void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv_late *late,
                    struct strvec *ret)
 {
@@ -259,15 +269,15 @@ void rankenv_build(const struct plan *plan, int local_rank, const struct rankenv
     if (plan->ranks)
         rankenv_apply(ret, &plan->ranks[local_rank].env_unset, &plan->ranks[local_rank].env_set);
     set_ranks(&plan->job, local_rank, ret);
-    set_rendezvous(&plan->job, late, ret);
+    set_rendezvous(plan, late, ret);
     set_devices(plan, local_rank, ret);
     if (plan->places)
         set_place(&plan->places[local_rank], ret);
     set_truth(plan, local_rank, late, ret);
     set_default(ret, "PYTHONUNBUFFERED", "1");
     set_default(ret, "PYTHONFAULTHANDLER", "1");
-    if (plan->omp_threads > 0 && !env_get(strvec_texts(ret), "OMP_NUM_THREADS"))
-        set_int(ret, "OMP_NUM_THREADS", plan->omp_threads);
+    if (threads_of(plan, local_rank) > 0 && !env_get(strvec_texts(ret), "OMP_NUM_THREADS"))
+        set_int(ret, "OMP_NUM_THREADS", threads_of(plan, local_rank));
 }
 
 const struct strvec *rankenv_program(const struct plan *plan, int local_rank)
@@ -294,8 +304,12 @@ void rankenv_argv(const struct plan *plan, int local_rank, struct strvec *ret)
     const struct strvec *argv = rankenv_program(plan, local_rank);
     bool own = argv != &plan->argv;
     int script = own ? plan->ranks[local_rank].script_index : plan->script_index;
+    bool pin = plan->hydra.pinned && script >= 0;
+    size_t place = pin ? hydra_place(argv, script) : 0;
 
     for (size_t i = 0; i < argv->count; i++) {
+        if (pin && i == place)
+            hydra_push(&plan->hydra, plan->job.first_rank + local_rank, ret);
         if (plan->mode == PLAN_FANOUT && i > 0)
             push_word(ret, argv->items[i], local_rank);
         else
@@ -303,4 +317,6 @@ void rankenv_argv(const struct plan *plan, int local_rank, struct strvec *ret)
         if (plan->local_rank_arg && (int)i == script)
             strvec_pushf(ret, "--local-rank=%d", local_rank);
     }
+    if (pin && place == argv->count)
+        hydra_push(&plan->hydra, plan->job.first_rank + local_rank, ret);
 }

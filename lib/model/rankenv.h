@@ -41,7 +41,7 @@ const struct strvec *rankenv_program(const struct plan *plan, int local_rank);
 
 /*
  * Builds the argument list of a local rank into *ret: in fan-out with ${local_rank} in any word but
- * the first filled in, and with --local-rank=N if that is planned.
+ * the first filled in, and with --local-rank=N and what --hydra adds if that is planned.
  */
 void rankenv_argv(const struct plan *plan, int local_rank, struct strvec *ret);
 

@@ -6,6 +6,7 @@
 
 #include "base/signame.h"
 #include "model/rankenv.h"
+#include "model/stuck.h"
 
 #define ERROR_MAX 200 /* bytes of an error's message in the sentence */
 
@@ -164,7 +165,7 @@ void sentence_stop(const struct outcome *outcome, const struct plan *plan, struc
     else if (stop->sender_pid > 0)
         buf_addf(out, "pid %d (uid %u)", (int)stop->sender_pid, (unsigned int)stop->sender_uid);
     else
-        buf_adds(out, "outside");
+        buf_adds(out, stop->terminal ? "the terminal" : "outside");
 }
 
 /* Where in the kernel it sits, if that could be read. */
@@ -261,20 +262,65 @@ static void add_stopped(const struct outcome *outcome, const struct plan *plan, 
         sentence_end(outcome, plan, 0, out);
     } else if (alive) {
         buf_addf(out, "; %d of %d ranks still run", alive, outcome->count);
-    } else {
+    } else if (last_end(outcome) > 0) {
         buf_adds(out, "; ");
         add_count(outcome, plan, out);
         buf_adds(out, " had ended ");
         sentence_seconds(last_end(outcome) - outcome->stop.at_ns, out);
+        buf_adds(out, " later");
+    } else {
+        buf_adds(out, "; no rank was running");
+    }
+    if (outcome->killed_ns != OUTCOME_NEVER)
+        buf_adds(out, "; SIGKILL was needed");
+}
+
+/* How the ranks took it. */
+static void add_timed_out(const struct outcome *outcome, const struct plan *plan, struct buf *out)
+{
+    int alive = count_alive(outcome);
+
+    buf_adds(out, "time limit: stopped after ");
+    sentence_seconds(outcome->limit.at_ns, out);
+    buf_adds(out, " (--timeout)");
+    if (alive > 0) {
+        buf_addf(out, "; %d of %d ranks still run", alive, outcome->count);
+    } else if (last_end(outcome) > 0) {
+        buf_adds(out, "; ");
+        add_count(outcome, plan, out);
+        buf_adds(out, " had ended ");
+        sentence_seconds(last_end(outcome) - outcome->limit.at_ns, out);
         buf_adds(out, " later");
     }
     if (outcome->killed_ns != OUTCOME_NEVER)
         buf_adds(out, "; SIGKILL was needed");
 }
 
+static void add_hung(const struct outcome *outcome, const struct plan *plan, struct buf *out)
+{
+    bool idle = outcome->limit.kind == LIMIT_IDLE;
+
+    buf_adds(out, idle ? "hung: no rank has written anything for "
+                       : "hung: no rank has written anything or was ready ");
+    sentence_seconds(outcome->limit.length_ns, out);
+    buf_adds(out, idle ? " (--idle-timeout)" : " after the start (--start-timeout)");
+    buf_adds(out, ": ");
+    stuck_sentence(outcome, plan, out);
+}
+
+static void add_limit(const struct outcome *outcome, const struct plan *plan, struct buf *out)
+{
+    if (limits_is_hang(outcome->limit.kind))
+        add_hung(outcome, plan, out);
+    else
+        add_timed_out(outcome, plan, out);
+}
+
 static void add_running(const struct outcome *outcome, const struct plan *plan, struct buf *out)
 {
-    if (plan->mode == PLAN_INIT)
+    if (outcome->waiting[0])
+        buf_adds(out, outcome->waiting);
+    else if (plan->mode == PLAN_INIT)
         buf_adds(out, "the program runs");
     else
         buf_addf(out, "%d of %d ranks run", count_alive(outcome), outcome->count);
@@ -341,6 +387,8 @@ void sentence_verdict(const struct outcome *outcome, const struct plan *plan,
         buf_add_plain(out, own, strlen(own));
     else if (verdict->root >= 0 && verdict->word != VERDICT_STOPPED)
         add_failed(outcome, plan, verdict, out);
+    else if (outcome->limit.kind != LIMIT_NONE && verdict->word == VERDICT_FAILED)
+        add_limit(outcome, plan, out);
     else if (verdict->word == VERDICT_SUCCEEDED)
         add_success(outcome, plan, out);
     else if (verdict->word == VERDICT_STOPPED)
@@ -351,4 +399,7 @@ void sentence_verdict(const struct outcome *outcome, const struct plan *plan,
         add_silent_oom(outcome, plan, out);
     else
         buf_adds(out, "nothing runs any more, and no rank has failed by itself");
+    if (outcome->restarts > 0)
+        buf_addf(out, "; after %d %s", outcome->restarts,
+                 outcome->restarts == 1 ? "restart" : "restarts");
 }

@@ -40,14 +40,9 @@ static int check_status(const struct option_row *row, const struct setting *offe
 {
     if (row->refused_words && scan_word(offer->text, row->refused_words) >= 0)
         return err_set(err, kind_of(offer), "%s: %.80s: %s", offer->origin, offer->text, row->note);
-    if (row->status != OPTION_NOT_YET && row->status != OPTION_REFUSED)
+    if (row->status != OPTION_REFUSED || option_value_same(row, offer->text, row->dflt))
         return 0;
-    if (option_value_same(row, offer->text, row->dflt))
-        return 0;
-    if (row->status == OPTION_REFUSED)
-        return err_set(err, kind_of(offer), "%s: cannot work here: %s", offer->origin, row->note);
-    return err_set(err, kind_of(offer), "%s: not built yet in this version%s%s", offer->origin,
-                   row->note ? "; " : "", row->note ? row->note : "");
+    return err_set(err, kind_of(offer), "%s: cannot work here: %s", offer->origin, row->note);
 }
 
 static int check_value(const struct option_row *row, const struct setting *offer, struct err *err)
@@ -84,7 +79,14 @@ static bool meets_platform(enum setting_source here, enum setting_source there)
 
 static bool is_repeatable(const struct option_row *row)
 {
-    return row->type == OPTION_REWRITE || row->type == OPTION_CODES || row->type == OPTION_CODE_MAP;
+    switch (row->type) {
+    case OPTION_REWRITE:
+    case OPTION_CODES:
+    case OPTION_CODE_MAP:
+    case OPTION_NAMES:
+    case OPTION_RLIMITS: return true;
+    default: return false;
+    }
 }
 
 static void take(struct settings *settings, enum option_id id, const struct setting *offer)
@@ -306,6 +308,14 @@ int64_t settings_ns(const struct settings *settings, enum option_id id)
     int64_t ns;
 
     return text && scan_duration(text, &ns) ? ns : 0;
+}
+
+uint64_t settings_size(const struct settings *settings, enum option_id id)
+{
+    const char *text = settings->rows[id].text;
+    uint64_t bytes;
+
+    return text && scan_size(text, &bytes) ? bytes : 0;
 }
 
 int settings_word(const struct settings *settings, enum option_id id)

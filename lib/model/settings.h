@@ -49,8 +49,7 @@ void settings_release(struct settings *settings);
 /*
  * Offers a text for a setting; the offer's texts are copied. It is checked by the row's type whoever wins; it is taken if its
  * source is at least as strong as the present one (a repeatable row of the same source appends).
- * ERR_USAGE (flags) or ERR_SPEC (others) naming the origin: bad value, not built yet, refused,
- * or an identity that contradicts the platform's.
+ * ERR_USAGE (flags) or ERR_SPEC (others) naming the origin: bad value, refused, or an identity that contradicts the platform's.
  */
 int settings_offer(struct settings *settings, enum option_id id, const struct setting *offer,
                    struct err *err);
@@ -79,6 +78,7 @@ const char *settings_source_word(enum setting_source source);
 const char *settings_text(const struct settings *settings, enum option_id id);
 long settings_int(const struct settings *settings, enum option_id id);
 int64_t settings_ns(const struct settings *settings, enum option_id id);
+uint64_t settings_size(const struct settings *settings, enum option_id id);
 int settings_word(const struct settings *settings, enum option_id id);
 bool settings_flag(const struct settings *settings, enum option_id id);
 

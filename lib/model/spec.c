@@ -8,11 +8,13 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/cpuset.h"
 #include "base/scan.h"
 #include "model/spec_check.h"
 #include "model/spec_keys.h"
 
 #define API_VERSION "rankinit/v1"
+#define UTF8_MARK   "\xef\xbb\xbf" /* editors of other systems begin UTF-8 with it */
 
 /* What is at hand while a document is turned into settings. */
 struct reading {
@@ -152,6 +154,11 @@ static int offer_all(const struct reading *reading, const struct spec_file *file
     return 0;
 }
 
+bool spec_is_document(const char *text)
+{
+    return text[strspn(text, " \t")] == '{' || strchr(text, '\n');
+}
+
 /* Where a list of env: stands and what it is read into. */
 struct env_reading {
     const char *path; /* "env", "ranks[2].env" */
@@ -208,7 +215,24 @@ static void take_number(void *context, long number)
 /* Keys that say something; `local` only says of whom. */
 static bool states_something(const struct spec_row *row)
 {
-    return row->devices || row->env_count > 0 || row->command.count > 0;
+    return row->devices || row->cpus || row->env_count > 0 || row->command.count > 0;
+}
+
+/* Who a row is about, and with which CPUs. */
+static int check_lists(const struct reading *reading, const struct spec_row *row, const char *path)
+{
+    struct cpuset cpus = {0};
+    char key[48];
+
+    if (!row->local)
+        return refuse(reading, path, "needs local: local ranks such as \"0\" or \"0-3,6\"");
+    snprintf(key, sizeof(key), "%s.local", path);
+    if (!scan_list(row->local, SPEC_LOCAL_MAX, take_number, NULL))
+        return refuse(reading, key, "is no list of local ranks such as \"0\" or \"0-3,6\"");
+    snprintf(key, sizeof(key), "%s.cpus", path);
+    if (row->cpus && (!cpuset_read(&cpus, row->cpus) || cpuset_first(&cpus) < 0))
+        return refuse(reading, key, "is no list of CPUs such as \"0-7\" or \"0-3,16-19\"");
+    return 0;
 }
 
 static int read_row(const struct reading *reading, const struct spec_row *row, size_t index)
@@ -220,13 +244,14 @@ static int read_row(const struct reading *reading, const struct spec_row *row, s
     snprintf(path, sizeof(path), "ranks[%zu]", index);
     snprintf(env_path, sizeof(env_path), "%s.env", path);
     snprintf(command_path, sizeof(command_path), "%s.command", path);
-    if (!row->local || !scan_list(row->local, SPEC_LOCAL_MAX, take_number, NULL))
-        return refuse(reading, path, "needs local: local ranks such as \"0\" or \"0-3,6\"");
+    if (check_lists(reading, row, path) < 0)
+        return -1;
     if (!states_something(row))
-        return refuse(reading, path, "states nothing: give devices, env or command");
+        return refuse(reading, path, "states nothing: give devices, cpus, env or command");
     rank->origin = strvec_pushf(&rank->texts, "%s: %s", reading->source.name, path);
     rank->local = strvec_push(&rank->texts, row->local);
     rank->devices = row->devices ? strvec_push(&rank->texts, row->devices) : NULL;
+    rank->cpus = row->cpus ? strvec_push(&rank->texts, row->cpus) : NULL;
     for (unsigned i = 0; i < row->env_count; i++) {
         if (read_env(reading, &into, row->env, i) < 0)
             return -1;
@@ -284,7 +309,7 @@ static int read_all(const struct reading *reading)
 int spec_read(const struct spec_source *source, struct settings *settings, struct spec *ret,
               struct err *err)
 {
-    const struct reading reading = {
+    struct reading reading = {
         .source = *source,
         .settings = settings,
         .spec = ret,
@@ -292,6 +317,11 @@ int spec_read(const struct spec_source *source, struct settings *settings, struc
     };
 
     *ret = (struct spec){.command = STRVEC_INIT};
+    if (source->len >= strlen(UTF8_MARK) &&
+        memcmp(source->bytes, UTF8_MARK, strlen(UTF8_MARK)) == 0) {
+        reading.source.bytes += strlen(UTF8_MARK);
+        reading.source.len -= strlen(UTF8_MARK);
+    }
     if (read_all(&reading) == 0)
         return 0;
     spec_release(ret);

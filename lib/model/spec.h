@@ -8,6 +8,7 @@
 #ifndef RANKINIT_MODEL_SPEC_H
 #define RANKINIT_MODEL_SPEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -22,7 +23,7 @@
 struct spec_source {
     const char *bytes;
     size_t len;
-    const char *name; /* for messages: a path, or "RANKINIT_SPEC" */
+    const char *name; /* for messages: a path, "RANKINIT_SPEC", "--spec" */
 };
 
 /* A row of ranks: what is different for some of the ranks here. */
@@ -30,6 +31,7 @@ struct spec_rank {
     const char *origin;  /* "spec.yaml: ranks[1]", for messages */
     const char *local;   /* local ranks it is about, checked by scan_list: "0-3,6" */
     const char *devices; /* their devices; NULL: as for the others */
+    const char *cpus;    /* their CPUs, checked by cpuset_read: "0-7,16"; NULL: as for the others */
     struct strvec command;
     struct strvec env_set, env_unset; /* as below, after those */
     struct strvec texts;              /* owns what is pointed to */
@@ -43,6 +45,9 @@ struct spec {
     struct spec_rank *ranks; /* exceptions, in the order of the document */
     size_t rank_count;
 };
+
+/* True if RANKINIT_SPEC is the document itself: it begins with '{' or has several lines. */
+bool spec_is_document(const char *text);
 
 /*
  * Reads a document into *ret and offers its scalars to settings as SOURCE_SPEC, with origins such as

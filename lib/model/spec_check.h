@@ -9,8 +9,7 @@
  * plain text, values that are empty or null, NUL in texts, no or several
  * documents. The schema also bounds the depth, in which libyaml is quadratic.
  *
- * In the schema a string of minimum 0 may be empty if it is quoted, and a
- * CYAML_IGNORE field is one that is not built yet.
+ * In the schema a string of minimum 0 may be empty if it is quoted.
  */
 #ifndef RANKINIT_MODEL_SPEC_CHECK_H
 #define RANKINIT_MODEL_SPEC_CHECK_H

@@ -29,11 +29,10 @@ static const cyaml_schema_field_t env_fields[] = {
 static const cyaml_schema_value_t env_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct spec_env, env_fields)};
 
-/* The row "cpus" has a key but no member until ranks can be bound to CPUs: it is refused. */
 static const cyaml_schema_field_t row_fields[] = {
     TEXT_FIELD("local", struct spec_row, local, 1),
     TEXT_FIELD("devices", struct spec_row, devices, 1),
-    CYAML_FIELD_IGNORE("cpus", OPTIONAL),
+    TEXT_FIELD("cpus", struct spec_row, cpus, 1),
     CYAML_FIELD_SEQUENCE("env", CYAML_FLAG_POINTER | OPTIONAL, struct spec_row, env, &env_schema, 0,
                          ENV_MAX),
     TEXTS_FIELD("command", struct spec_row, command, &argument_schema),

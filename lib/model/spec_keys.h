@@ -77,16 +77,18 @@
     V(exit, preset, OPT_EXIT_PRESET) \
     L(exit, map, OPT_EXIT_MAP)       \
     V(exit, oom, OPT_OOM)
-#define SPEC_KEYS_security(V, L)                \
-    V(security, user, OPT_USER)                 \
-    V(security, no_new_privs, OPT_NO_NEW_PRIVS) \
-    L(security, drop, OPT_CAP_DROP)             \
-    L(security, keep, OPT_CAP_KEEP)             \
-    V(security, seccomp, OPT_SECCOMP)           \
-    L(security, allow, OPT_SECCOMP_ALLOW)       \
-    L(security, deny, OPT_SECCOMP_DENY)         \
-    L(security, rlimits, OPT_RLIMIT)            \
-    V(security, oom_score_adj, OPT_OOM_SCORE_ADJ)
+#define SPEC_KEYS_security(V, L)                  \
+    V(security, user, OPT_USER)                   \
+    V(security, no_new_privs, OPT_NO_NEW_PRIVS)   \
+    L(security, drop, OPT_CAP_DROP)               \
+    L(security, keep, OPT_CAP_KEEP)               \
+    V(security, seccomp, OPT_SECCOMP)             \
+    L(security, allow, OPT_SECCOMP_ALLOW)         \
+    L(security, deny, OPT_SECCOMP_DENY)           \
+    L(security, rlimits, OPT_RLIMIT)              \
+    V(security, oom_score_adj, OPT_OOM_SCORE_ADJ) \
+    V(security, umask, OPT_UMASK)                 \
+    V(security, nice, OPT_NICE)
 #define SPEC_KEYS_hydra(V, L) V(hydra, pin, OPT_HYDRA)
 
 #define SPEC_SECTIONS(S) \
@@ -124,7 +126,7 @@ struct spec_env {
 
 /* A row of ranks:. */
 struct spec_row {
-    char *local, *devices;
+    char *local, *devices, *cpus;
     struct spec_env *env;
     unsigned env_count;
     struct spec_texts command;

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "model/collective.h"
-
 /* Lines that may follow the first of a message; the first few do not count as going on. */
 #define MESSAGE_LINES      8
 #define MESSAGE_LINES_FREE 4
@@ -14,7 +12,6 @@
 
 static const char header[] = "Traceback (most recent call last):";
 static const char fault_header[] = "Fatal Python error: ";
-static const char instance_of[] = "throwing an instance of '";
 
 enum state {
     IDLE,
@@ -31,7 +28,8 @@ static bool is_header(struct span line)
 {
     size_t len = sizeof(header) - 1;
 
-    return line.len >= len && memcmp(line.text + line.len - len, header, len) == 0;
+    return line.len >= len && line.text[line.len - 1] == ':' &&
+           memcmp(line.text + line.len - len, header, len) == 0;
 }
 
 static bool is_digit(char c)
@@ -43,8 +41,9 @@ static bool is_digit(char c)
 static bool may_matter(struct span line)
 {
     static const char starts[256] = {
-        ['\033'] = 1, ['*'] = 1, ['='] = 1, ['-'] = 1, ['A'] = 1, ['B'] = 1, ['C'] = 1, ['E'] = 1,
-        ['F'] = 1,    ['I'] = 1, ['N'] = 1, ['S'] = 1, ['c'] = 1, ['d'] = 1, ['f'] = 1, ['t'] = 1,
+        ['\033'] = 1, ['*'] = 1, ['='] = 1, ['-'] = 1, ['A'] = 1, ['B'] = 1,
+        ['C'] = 1,    ['E'] = 1, ['F'] = 1, ['I'] = 1, ['M'] = 1, ['N'] = 1,
+        ['S'] = 1,    ['c'] = 1, ['d'] = 1, ['f'] = 1, ['t'] = 1,
     };
     size_t i = 0;
 
@@ -57,13 +56,13 @@ static bool may_matter(struct span line)
     if (line.text[0] == ' ')
         return span_starts(line, "  File \"");
     if (line.text[0] == '[')
-        return collective_is_timeout(line, &line);
+        return patterns_bracketed(line, &line);
     while (i < line.len && line.text[i] > ' ' && line.text[i] != ':' && line.text[i] != '(')
         i++;
     if (i + 1 < line.len && line.text[i] == ':')
         return line.text[i + 1] == ' ' || (is_digit(line.text[i + 1]) && !is_digit(line.text[0]));
-    if (i + 1 < line.len && line.text[i] == '(')
-        return line.text[i + 1] == ')';
+    if (i + 1 < line.len && line.text[i] == '(' && line.text[i + 1] == ')')
+        return true;
     return starts[(unsigned char)line.text[0]] != 0;
 }
 
@@ -86,6 +85,7 @@ static void begin(struct traceback *reader, enum evidence_kind kind, int64_t at_
     reader->current.kind = kind;
     reader->current.at_ns = at_ns;
     reader->current.traceback[0] = '\0';
+    reader->current.frames = 0;
     reader->chained = false;
     finding_clear_error(&reader->current);
 }
@@ -169,6 +169,7 @@ static void take_frame(struct traceback *reader, struct span line)
 
     if (!finding_parse_frame(line, &path, &number))
         return;
+    finding_add_frame(&reader->current, line);
     user = patterns_is_user_file(path);
     if (reader->user_frame && !user)
         return;
@@ -216,11 +217,17 @@ static void take_fault_frame(struct traceback *reader, struct span line)
     int number;
     bool user;
 
+    finding_add_frame(&reader->current, line);
     if (reader->user_frame || !finding_parse_frame(line, &path, &number))
         return;
     user = patterns_is_user_file(path);
-    if (user || reader->current.line == 0)
+    if (reader->current.line == 0)
+        finding_parse_function(line, reader->stood.function, sizeof(reader->stood.function));
+    if (user || reader->current.line == 0) {
         finding_set_file(&reader->current, path, number);
+        memcpy(reader->stood.file, reader->current.file, sizeof(reader->stood.file));
+        reader->stood.line = reader->current.line;
+    }
     reader->user_frame = user;
 }
 
@@ -344,19 +351,16 @@ static bool take_after_terminate(struct traceback *reader, struct span line, int
     return true;
 }
 
-/* "terminate called after throwing an instance of 'c10::Error'": what() follows. */
-static void name_terminate(struct fatal *fatal)
+/* An error that is not taken. One more loss of a peer, or the same again, is no sign of work. */
+static void note_another(struct traceback *reader, struct span line)
 {
-    const char *name = memmem(fatal->message.text, fatal->message.len, instance_of,
-                              sizeof(instance_of) - 1);
-    const char *end = fatal->message.text + fatal->message.len;
+    bool again = (reader->best.echo && reader->current.echo) ||
+                 finding_is_same(&reader->best, &reader->current);
 
-    if (!name)
-        return;
-    name += sizeof(instance_of) - 1;
-    fatal->type = (struct span){name, (size_t)(end - name)};
-    if (fatal->type.len > 0 && end[-1] == '\'')
-        fatal->type.len--;
+    if (!again)
+        note_ordinary(reader, line);
+    else if (!reader->sealed && !traceback_is_stale(reader))
+        reader->went_on = 0;
 }
 
 static void start_fatal(struct traceback *reader, struct span line, int64_t at_ns)
@@ -368,11 +372,10 @@ static void start_fatal(struct traceback *reader, struct span line, int64_t at_n
         return;
     }
     begin(reader, EVIDENCE_FATAL_LINE, at_ns);
-    name_terminate(&fatal);
     conclude(reader, fatal.type, fatal.message, fatal.weak);
     if (!reader->taken)
-        note_ordinary(reader, line);
-    reader->state = span_has(line, instance_of) ? TERMINATE : IDLE;
+        note_another(reader, line);
+    reader->state = fatal.thrown ? TERMINATE : IDLE;
 }
 
 /* A dump after a fatal line ("what(): ...", then "Aborted") adds where it happened. */

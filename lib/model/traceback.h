@@ -14,12 +14,21 @@
 
 #define TRACEBACK_LINE_MAX 512 /* no line given here is longer */
 
+/* Where a dump of all stacks found a rank's thread. */
+struct traceback_place {
+    char function[64]; /* the innermost, the user's or a library's */
+    char file[160];    /* the innermost of the user's own code, else the innermost */
+    int line;          /* in file; 0: no dump was seen */
+};
+
 struct traceback {
     struct finding best;    /* what the rank would be judged by if it died now */
     struct finding current; /* what is being read */
-    bool best_weak;         /* best is a bare line: counts only for a rank that died by itself */
-    bool sealed;            /* best stays, whatever comes */
-    unsigned went_on;       /* ordinary lines since best: it was handled, the rank worked on */
+    struct traceback_place
+        stood;        /* by the last faulthandler dump, whatever the rank is judged by */
+    bool best_weak;   /* best is a bare line: counts only for a rank that died by itself */
+    bool sealed;      /* best stays, whatever comes */
+    unsigned went_on; /* ordinary lines since best: it was handled, the rank worked on */
 
     /* where the reader is */
     int state;

@@ -5,8 +5,6 @@
 
 #include "model/sentence.h"
 
-#define WIDTH 40
-
 static const struct {
     char mark;
     const char *word;
@@ -47,25 +45,34 @@ static int64_t last_moment(const struct outcome *outcome)
 static int column(int64_t at_ns, int64_t last_ns)
 {
     double part = (double)at_ns / (double)last_ns;
-    int column = (int)(part * (WIDTH - 1) + 0.5);
+    int column = (int)(part * (BARS_WIDTH - 1) + 0.5);
 
-    return column < 0 ? 0 : column >= WIDTH ? WIDTH - 1 : column;
+    return column < 0 ? 0 : column >= BARS_WIDTH ? BARS_WIDTH - 1 : column;
 }
 
-static void draw(const struct outcome_rank *rank, char mark, int64_t last_ns, char bar[WIDTH + 1])
+void bars_draw(const struct bar *it, int64_t last_ns, char text[static BARS_WIDTH + 1])
 {
-    int64_t end_ns = rank->ended_ns == OUTCOME_NEVER ? last_ns : rank->ended_ns;
-    int first = rank->started_ns == OUTCOME_NEVER ? 0 : column(rank->started_ns, last_ns);
-    int last = column(end_ns, last_ns);
-    int told = rank->signalled_ns == OUTCOME_NEVER ? WIDTH : column(rank->signalled_ns, last_ns);
+    int first = column(it->from_ns, last_ns), last = column(it->to_ns, last_ns);
+    int told = it->told_ns == OUTCOME_NEVER ? BARS_WIDTH : column(it->told_ns, last_ns);
 
-    memset(bar, ' ', WIDTH);
-    bar[WIDTH] = '\0';
-    if (rank->state == RANK_NOT_STARTED)
-        return;
+    memset(text, ' ', BARS_WIDTH);
+    text[BARS_WIDTH] = '\0';
     for (int i = first; i < last; i++)
-        bar[i] = i >= told ? '-' : '=';
-    bar[last] = rank->state == RANK_ALIVE ? '>' : mark;
+        text[i] = i >= told ? '-' : '=';
+    text[last] = it->mark;
+}
+
+static void draw(const struct outcome_rank *rank, char mark, int64_t last_ns,
+                 char text[BARS_WIDTH + 1])
+{
+    const struct bar it = {.from_ns = rank->started_ns == OUTCOME_NEVER ? 0 : rank->started_ns,
+                           .to_ns = rank->ended_ns == OUTCOME_NEVER ? last_ns : rank->ended_ns,
+                           .told_ns = rank->signalled_ns,
+                           .mark = rank->state == RANK_ALIVE ? '>' : mark};
+
+    bars_draw(&it, last_ns, text);
+    if (rank->state == RANK_NOT_STARTED)
+        memset(text, ' ', BARS_WIDTH);
 }
 
 static void add_bar(const struct plan *plan, const struct outcome *outcome,
@@ -76,7 +83,7 @@ static void add_bar(const struct plan *plan, const struct outcome *outcome,
     bool root = local_rank == verdict->root;
     int digits = snprintf(NULL, 0, "%d", plan->job.first_rank + outcome->count - 1);
     const char *word = root ? "failed first" : looks[class].word;
-    char bar[WIDTH + 1];
+    char bar[BARS_WIDTH + 1];
 
     if (root && verdict->cause.echo)
         word = class == CLASS_VICTIM ? "gave up first" : "lost a peer first";
@@ -89,14 +96,13 @@ static void add_bar(const struct plan *plan, const struct outcome *outcome,
              bars_colour(plan, class, root), bar, bars_plain(plan), word);
 }
 
-static void add_axis(const struct plan *plan, const struct outcome *outcome, struct buf *out)
+void bars_axis(int indent, int64_t last_ns, struct buf *out)
 {
-    int digits = snprintf(NULL, 0, "%d", plan->job.first_rank + outcome->count - 1);
     char room[32];
     struct buf last = BUF_OVER(room);
 
-    sentence_seconds(last_moment(outcome), &last);
-    buf_addf(out, "%*s0.0 s%*s\n", digits + 9, "", WIDTH - 5, last.data);
+    sentence_seconds(last_ns, &last);
+    buf_addf(out, "%*s0.0 s%*s\n", indent, "", BARS_WIDTH - 5, last.data);
 }
 
 /* Which ranks are drawn: all if there is room; else the root, those that failed, and then others. */
@@ -135,5 +141,6 @@ void bars_render(const struct plan *plan, const struct outcome *outcome,
     }
     if (count < outcome->count)
         buf_addf(out, "  and %d more ranks\n", outcome->count - count);
-    add_axis(plan, outcome, out);
+    bars_axis(9 + snprintf(NULL, 0, "%d", plan->job.first_rank + outcome->count - 1),
+              last_moment(outcome), out);
 }

@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#define QUOTE       "    | "
+#define QUOTE_WIDTH 6
+
 static const char dots[] = "...";
 
 size_t columns_bytes(const char *text, size_t len, size_t columns)
@@ -68,4 +71,29 @@ void columns_field(const char *text, size_t width, struct buf *out)
     used = width_of(text, fit);
     if (used < width)
         buf_addf(out, "%*s", (int)(width - used), "");
+}
+
+void columns_quote(const char *text, int lines, struct buf *out)
+{
+    size_t len = strlen(text), at;
+
+    if (len > 0 && text[len - 1] == '\n')
+        len--;
+    for (at = len; at > 0 && lines > 0; at -= at > 0) {
+        const char *newline = memrchr(text, '\n', at);
+
+        at = newline ? (size_t)(newline - text) : 0;
+        lines--;
+    }
+    at += at > 0;
+    at += at > 0;
+    while (at < len) {
+        size_t size = strcspn(text + at, "\n");
+
+        size = size < len - at ? size : len - at;
+        buf_adds(out, QUOTE);
+        buf_add_plain(out, text + at, columns_bytes(text + at, size, COLUMNS - QUOTE_WIDTH));
+        buf_addc(out, '\n');
+        at += size + 1;
+    }
 }

@@ -19,6 +19,9 @@ size_t columns_bytes(const char *text, size_t len, size_t columns);
  */
 void columns_paragraph(const char *first, const char *text, size_t len, struct buf *out);
 
+/* Adds the last lines of somebody's words, each cut to the page's width. */
+void columns_quote(const char *text, int lines, struct buf *out);
+
 /* Adds text in a field of that width: cut with "..." or filled up with blanks. */
 void columns_field(const char *text, size_t width, struct buf *out);
 

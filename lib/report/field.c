@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/calendar.h"
+
+#define SECOND_NS 1000000000LL
 
 static const char dots[] = "...";
 
@@ -84,34 +87,52 @@ bool field_lines(struct json *object, const char *key, const char *text, size_t 
     return !cut;
 }
 
-/* Days since 1970-01-01 to a date of the proleptic Gregorian calendar, by eras of 400 years. */
-static void date_of(int64_t days, int64_t *ret_year, int *ret_month, int *ret_day)
-{
-    int64_t shifted = days + 719468; /* since 0000-03-01 */
-    int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
-    int64_t day = shifted - era * 146097;
-    int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
-    int64_t of_year = day - (365 * year + year / 4 - year / 100);
-    int64_t month = (5 * of_year + 2) / 153; /* from March */
-
-    *ret_day = (int)(of_year - (153 * month + 2) / 5 + 1);
-    *ret_month = (int)(month < 10 ? month + 3 : month - 9);
-    *ret_year = year + era * 400 + (*ret_month <= 2);
-}
-
 const char *field_time_text(int64_t realtime_ns, char room[static FIELD_TIME_MAX])
 {
-    const int64_t second = 1000000000, day = 86400;
-    int64_t rest = realtime_ns % second, seconds = realtime_ns / second - (rest < 0);
-    int64_t of_day = seconds % day, days = seconds / day - (of_day < 0), year;
-    int month, date;
+    int64_t rest = realtime_ns % SECOND_NS;
+    struct calendar it;
 
-    rest += rest < 0 ? second : 0;
-    of_day += of_day < 0 ? day : 0;
-    date_of(days, &year, &month, &date);
-    snprintf(room, FIELD_TIME_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%09dZ", (int)year, month, date,
-             (int)(of_day / 3600), (int)(of_day / 60 % 60), (int)(of_day % 60), (int)rest);
+    rest += rest < 0 ? SECOND_NS : 0;
+    it = calendar_of((realtime_ns - rest) / SECOND_NS);
+    snprintf(room, FIELD_TIME_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%09dZ", (int)it.year, it.month,
+             it.day, it.hour, it.minute, it.second, (int)rest);
     return room;
+}
+
+/* A number of exactly so many digits; -1 if they are not there. */
+static int digits(const char *text, int count)
+{
+    int number = 0;
+
+    for (int i = 0; i < count; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return -1;
+        number = number * 10 + (text[i] - '0');
+    }
+    return number;
+}
+
+bool field_time_read(const char *text, int64_t *ret_ns)
+{
+    static const char form[] = "0000-00-00T00:00:00";
+    int64_t unit = SECOND_NS / 10, ns = 0;
+    struct calendar it;
+    size_t i = 0;
+
+    for (; form[i]; i++) {
+        if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+            return false;
+    }
+    it = (struct calendar){digits(text, 4),      digits(text + 5, 2),  digits(text + 8, 2),
+                           digits(text + 11, 2), digits(text + 14, 2), digits(text + 17, 2)};
+    if (it.year < 1970 || it.year > 2200 || it.month < 1 || it.month > 12 || it.day > 31)
+        return false;
+    for (i += text[i] == '.'; text[i] >= '0' && text[i] <= '9'; i++, unit /= 10)
+        ns += (text[i] - '0') * unit;
+    if (strcmp(text + i, "Z") != 0)
+        return false;
+    *ret_ns = calendar_seconds(&it) * SECOND_NS + ns;
+    return true;
 }
 
 void field_time(struct json *object, const char *key, int64_t realtime_ns)

@@ -25,6 +25,12 @@ bool field_lines(struct json *object, const char *key, const char *text, size_t 
 /* Writes nanoseconds since 1970 as "2026-11-30T21:56:03.591889082Z"; returns room. */
 const char *field_time_text(int64_t realtime_ns, char room[static FIELD_TIME_MAX]);
 
+/*
+ * Reads such a time, with any number of decimals or none, in UTC: "2026-11-30T21:56:03Z". False if
+ * it is something else; *ret_ns is untouched then.
+ */
+bool field_time_read(const char *text, int64_t *ret_ns);
+
 /* Puts that. */
 void field_time(struct json *object, const char *key, int64_t realtime_ns);
 

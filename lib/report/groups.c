@@ -1,61 +1,26 @@
 #include "report/groups.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
-/* FNV-1a: one number for a kind of failure. */
-#define KEY_START 14695981039346656037ULL
-#define KEY_STEP  1099511628211ULL
-
-static uint64_t add_byte(uint64_t key, unsigned char byte)
-{
-    return (key ^ byte) * KEY_STEP;
-}
-
-static uint64_t add_number(uint64_t key, int number)
-{
-    for (unsigned int left = (unsigned int)number; left; left >>= 8)
-        key = add_byte(key, (unsigned char)left);
-    return add_byte(key, 0);
-}
-
-static bool is_digit(char c, bool hex)
-{
-    return (c >= '0' && c <= '9') || (hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
-}
-
-/* Ports, pids, steps and addresses differ between ranks that fail alike. */
-static uint64_t add_text(uint64_t key, const char *text)
-{
-    while (*text) {
-        bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-
-        if (!is_digit(*text, false)) {
-            key = add_byte(key, (unsigned char)*text++);
-            continue;
-        }
-        key = add_byte(key, '0');
-        text += hex ? 2 : 1;
-        while (is_digit(*text, hex))
-            text++;
-    }
-    return add_byte(key, 0);
-}
+#include "base/digest.h"
+#include "model/ranks.h"
 
 static uint64_t key_of(const struct outcome_rank *rank, enum rank_class class,
                        const struct outcome_candidate *candidate)
 {
-    uint64_t key = add_number(KEY_START, (int)class);
+    uint64_t key = digest_number(DIGEST_START, (int)class);
 
-    key = add_number(key, (int)rank->state);
-    key = add_number(key, rank->state == RANK_ENDED ? rank->wait_status & 0xFFFF : 0);
-    key = add_number(key, (int)rank->stage);
-    key = add_number(key, rank->stage_errno);
-    key = add_number(key, rank->oom);
+    key = digest_number(key, (int)rank->state);
+    key = digest_number(key, rank->state == RANK_ENDED ? rank->wait_status & 0xFFFF : 0);
+    key = digest_number(key, (int)rank->stage);
+    key = digest_number(key, rank->stage_errno);
+    key = digest_number(key, rank->oom);
     if (candidate->words) {
-        key = add_text(key, candidate->words->type);
-        key = add_text(key, candidate->words->message);
+        key = digest_text(key, candidate->words->type);
+        key = digest_wording(key, candidate->words->message, strlen(candidate->words->message));
+        key = digest_number(key, candidate->words->line);
+        key = digest_number(key, (int64_t)candidate->words->frames);
     }
     return key;
 }
@@ -147,35 +112,10 @@ void groups_make(const struct outcome *outcome, const struct verdict *verdict, s
     sort(ret, verdict->root);
 }
 
-/* The last rank of the run of ranks of this group that starts at `start`. */
-static int run_end(const struct groups *groups, int index, int start)
-{
-    while (start + 1 < PLAN_RANKS_MAX && groups->of[start + 1] == index + 1)
-        start++;
-    return start;
-}
-
 bool groups_ranks(const struct groups *groups, int index, const struct plan *plan, size_t limit,
                   struct buf *out)
 {
-    size_t start = out->len;
-    int base = plan->job.first_rank;
+    const struct ranks ranks = {groups->of, PLAN_RANKS_MAX, plan->job.first_rank};
 
-    for (int i = 0; i < PLAN_RANKS_MAX; i++) {
-        char room[32];
-        int end, size;
-
-        if (groups->of[i] != index + 1)
-            continue;
-        end = run_end(groups, index, i);
-        size = i == end ? snprintf(room, sizeof(room), "%d", base + i)
-                        : snprintf(room, sizeof(room), "%d-%d", base + i, base + end);
-        if (out->len - start + (size_t)size + 1 > limit && out->len > start) {
-            buf_adds(out, ",...");
-            return false;
-        }
-        buf_addf(out, "%s%s", out->len > start ? "," : "", room);
-        i = end;
-    }
-    return true;
+    return ranks_add(&ranks, (unsigned char)(index + 1), limit, out);
 }

@@ -1,7 +1,7 @@
 /*
  * Identical failures, once: ranks that failed in the same way (same end, same
- * error, its message modulo numbers and addresses) are one group. Layer:
- * report (pure).
+ * error, its message modulo numbers and addresses, from the same frames) are
+ * one group. Layer: report (pure).
  */
 #ifndef RANKINIT_REPORT_GROUPS_H
 #define RANKINIT_REPORT_GROUPS_H

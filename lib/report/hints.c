@@ -181,6 +181,17 @@ static bool was_port_taken(const struct scene *scene)
     return scene->outcome->own.kind == ERR_PORT;
 }
 
+static bool is_master_nameless(const struct scene *scene)
+{
+    return scene->outcome->own.kind == ERR_MASTER &&
+           strstr(scene->outcome->own.message, "no such name");
+}
+
+static bool is_master_closed(const struct scene *scene)
+{
+    return scene->outcome->own.kind == ERR_MASTER && !is_master_nameless(scene);
+}
+
 /* Peers that hang in a collective after a failure are no news; a checkpoint cut short is. */
 static bool was_killed_after_grace(const struct scene *scene)
 {
@@ -227,6 +238,16 @@ static bool was_killed_from_outside(const struct scene *scene)
 {
     return died_of(scene, SIGKILL) && outcome_rank_killed_from_outside(scene->rank) &&
            scene->outcome->oom_known && scene->outcome->oom_kills == 0;
+}
+
+static bool was_not_restarted(const struct scene *scene)
+{
+    return scene->outcome->not_restarted[0] != '\0';
+}
+
+static void tell_no_restart(const struct scene *scene, struct buf *out)
+{
+    buf_adds(out, scene->outcome->not_restarted);
 }
 
 static bool is_code_mapped(const struct scene *scene)
@@ -279,6 +300,12 @@ static const struct row rows[] = {
     {.when = was_port_taken,
      .text = "another process has that port, perhaps one left by an earlier job: choose another "
              "--master-port (auto on one node); ss -ltnp shows who has it"},
+    {.when = is_master_nameless,
+     .text = "the name of node 0 is not in DNS: is its pod scheduled, does the headless Service "
+             "exist, and does it publish addresses that are not ready?"},
+    {.when = is_master_closed,
+     .text = "node 0 has a name, but nobody answers at its port: has rank 0 started, is it this "
+             "port, and does a network policy let this node through?"},
     {.words = {"No space left on device", "Disk quota exceeded"},
      .text = "a disk, /dev/shm or a quota is full: df -h and df -i in the container show which; "
              "checkpoints and caches belong on a volume"},
@@ -318,6 +345,7 @@ static const struct row rows[] = {
      .tell = tell_grace,
      .text = ": save less or sooner at the stop signal, or give it longer, with "
              "terminationGracePeriodSeconds at least 5 s more than --grace"},
+    {.when = was_not_restarted, .tell = tell_no_restart, .text = ""},
     {.when = is_code_mapped, .tell = tell_code, .text = " (-e, --exit-map or --exit-preset)"},
 };
 

@@ -9,13 +9,11 @@
 #include "report/groups.h"
 #include "report/hints.h"
 
-#define ROWS_MAX    8
-#define LINES_MAX   20  /* of a traceback or of stderr */
-#define ERROR_MAX   160 /* bytes of an error's message */
-#define RANKS_MAX   48  /* bytes of a list of ranks */
-#define TEXT_MAX    1024
-#define QUOTE       "    | "
-#define QUOTE_WIDTH 6
+#define ROWS_MAX  8
+#define LINES_MAX 20  /* of a traceback or of stderr */
+#define ERROR_MAX 160 /* bytes of an error's message */
+#define RANKS_MAX 48  /* bytes of a list of ranks */
+#define TEXT_MAX  1024
 
 /* What a page is written from. */
 struct page {
@@ -24,32 +22,6 @@ struct page {
     const struct verdict *verdict;
     struct buf *out;
 };
-
-/* Adds the last lines of somebody's words, each cut to the page's width. */
-static void add_quoted(struct buf *out, const char *text, int lines)
-{
-    size_t len = strlen(text), at;
-
-    if (len > 0 && text[len - 1] == '\n')
-        len--;
-    for (at = len; at > 0 && lines > 0; at -= at > 0) {
-        const char *newline = memrchr(text, '\n', at);
-
-        at = newline ? (size_t)(newline - text) : 0;
-        lines--;
-    }
-    at += at > 0;
-    at += at > 0;
-    while (at < len) {
-        size_t size = strcspn(text + at, "\n");
-
-        size = size < len - at ? size : len - at;
-        buf_adds(out, QUOTE);
-        buf_add_plain(out, text + at, columns_bytes(text + at, size, COLUMNS - QUOTE_WIDTH));
-        buf_addc(out, '\n');
-        at += size + 1;
-    }
-}
 
 static void add_words(struct page *page)
 {
@@ -61,17 +33,17 @@ static void add_words(struct page *page)
 
     if (verdict->cause.traceback[0]) {
         buf_adds(page->out, "  its traceback:\n");
-        add_quoted(page->out, verdict->cause.traceback, LINES_MAX);
+        columns_quote(verdict->cause.traceback, LINES_MAX, page->out);
         return;
     }
     evidence_tail(rank->evidence, lines < LINES_MAX ? lines : LINES_MAX, &tail);
     if (tail.len == 0)
         return;
     buf_adds(page->out, "  its last lines on stderr:\n");
-    add_quoted(page->out, tail.data, LINES_MAX);
+    columns_quote(tail.data, LINES_MAX, page->out);
 }
 
-static const char *relation(enum rank_class class)
+const char *page_relation(enum rank_class class)
 {
     switch (class) {
     case CLASS_CONSEQUENCE: return " lost a peer: ";
@@ -99,7 +71,7 @@ static void add_group(struct page *page, const struct groups *groups, int index)
     if (with_root) {
         buf_adds(&text, " failed in this way");
     } else {
-        buf_adds(&text, relation(group->class));
+        buf_adds(&text, page_relation(group->class));
         outcome_account(&page->outcome->ranks[group->first], &candidate);
         if (candidate.words) {
             sentence_error(candidate.words, ERROR_MAX, &text);
@@ -162,6 +134,23 @@ static void add_stop(struct page *page)
     columns_paragraph("  ", text.data, text.len, page->out);
 }
 
+/* What came before: the first attempts' causes, each in a line. */
+static void add_attempts(struct page *page)
+{
+    const struct outcome *outcome = page->outcome;
+    char room[TEXT_MAX];
+    struct buf text = BUF_OVER(room);
+
+    for (int i = 0; i < outcome->attempt_count; i++) {
+        const struct outcome_attempt *attempt = &outcome->attempts[i];
+
+        buf_reset(&text);
+        buf_addf(&text, "attempt %d: ", attempt->number);
+        buf_adds(&text, attempt->message);
+        columns_paragraph("  ", text.data, text.len, page->out);
+    }
+}
+
 static void add_unreaped(struct page *page)
 {
     const struct outcome *outcome = page->outcome;
@@ -210,6 +199,7 @@ void page_render(const struct plan *plan, const struct outcome *outcome,
         add_stop(&page);
         bars_render(plan, outcome, verdict, out);
     }
+    add_attempts(&page);
     add_unreaped(&page);
     add_hints(&page);
 }

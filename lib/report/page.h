@@ -17,4 +17,7 @@
 void page_render(const struct plan *plan, const struct outcome *outcome,
                  const struct verdict *verdict, struct buf *out);
 
+/* How ranks of a class relate to the root cause: " lost a peer: ", " failed too: ", ... */
+const char *page_relation(enum rank_class class);
+
 #endif

@@ -1,6 +1,7 @@
 /*
  * The plan as one JSON document, as plan.schema.json says.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -49,6 +50,8 @@ static void put_job(const struct plan *plan, struct json *root)
     struct json *object = json_new_object();
 
     json_put_text(object, "id", job->id);
+    if (job->task.one)
+        json_put_bool(object, "one_process", true);
     json_put_int(object, "nnodes", job->nnodes);
     json_put_int(object, "node_rank", job->node_rank);
     json_put_int(object, "nproc_per_node", job->nproc);
@@ -102,9 +105,11 @@ static struct json *new_rank(const struct plan_view *view, int local_rank)
     view_rank_make(view, local_rank, &rank);
     if (view->plan->mode == PLAN_FANOUT) {
         json_put_int(object, "rank", view->plan->job.first_rank + local_rank);
-        json_put_int(object, "local_rank", local_rank);
+        if (rank.local_rank >= 0)
+            json_put_int(object, "local_rank", rank.local_rank);
         json_put(object, "devices", new_list(&rank.devices));
     }
+    json_put_text(object, "cpus", rank.cpus);
     if (rank.threads && scan_int(rank.threads, 1, INT32_MAX, &threads))
         json_put_int(object, "threads", threads);
     json_put(object, "argv", new_list(&rank.argv));
@@ -178,6 +183,38 @@ static void put_stop(const struct plan *plan, struct json *root)
     json_put(root, "stop", object);
 }
 
+static const char *streams_word(const bool streams[2])
+{
+    static const char *const words[] = {"none", "stdout", "stderr", "both"};
+
+    return words[streams[0] + 2 * streams[1]];
+}
+
+static void put_files(const struct plan *plan, struct json *object)
+{
+    static const char *const names[] = {"stdout_filters", "stderr_filters"};
+    const struct plan_output *output = &plan->output;
+    struct json *list = json_new_array();
+
+    for (int i = 0; output->sinks && i < plan->job.nproc; i++) {
+        const struct plan_sinks *sinks = &output->sinks[i];
+        struct json *rank = json_new_object();
+
+        json_put_int(rank, "local_rank", i);
+        json_put_text(rank, "file", streams_word(sinks->file));
+        json_put_text(rank, "console", streams_word(sinks->console));
+        json_add(list, rank);
+    }
+    if (output->sinks)
+        json_put(object, "files", list);
+    if (output->file_max_bytes > 0)
+        json_put_int(object, "file_max_bytes", (int64_t)output->file_max_bytes);
+    for (int stream = 0; stream < 2; stream++) {
+        if (output->duplicates[stream].count > 0)
+            json_put(object, names[stream], new_list(&output->duplicates[stream]));
+    }
+}
+
 static void put_output(const struct plan *plan, struct json *root)
 {
     const struct plan_output *output = &plan->output;
@@ -193,6 +230,7 @@ static void put_output(const struct plan *plan, struct json *root)
         json_put_int(object, "stdin_local_rank", output->stdin_local_rank);
     json_put_bool(object, "terminal", output->terminal);
     json_put_text(object, "error_dir", plan->error_dir);
+    put_files(plan, object);
     json_put(root, "output", object);
 }
 
@@ -207,6 +245,42 @@ static void put_report(const struct plan *plan, struct json *root)
     json_put_text(object, "termination_log", report->termination_log);
     json_put_int(object, "max_bytes", report->max_bytes);
     json_put(root, "report", object);
+}
+
+static void put_set(struct json *object, const char *key, uint64_t set)
+{
+    char room[24];
+    struct buf text = BUF_OVER(room);
+
+    buf_addf(&text, "%016" PRIx64, set);
+    json_put_text(object, key, room);
+}
+
+/* As the ranks' /proc/PID/status will have it. */
+static void put_security(const struct plan *plan, struct json *root)
+{
+    const struct security *security = &plan->security;
+    struct json *object = json_new_object();
+
+    json_put_int(object, "uid", security->user.uid);
+    json_put_int(object, "gid", security->user.gid);
+    if (security->user.change) {
+        char room[FACTS_GROUPS_MAX * 12];
+        struct buf groups = BUF_OVER(room);
+
+        for (int i = 0; i < security->user.group_count; i++)
+            buf_addf(&groups, "%s%u", i > 0 ? "," : "", security->user.groups[i]);
+        json_put_text(object, "groups", room);
+    }
+    if (security->caps.change) {
+        put_set(object, "inheritable", security->caps.inheritable);
+        put_set(object, "permitted", security->caps.permitted);
+        put_set(object, "ambient", security->caps.ambient);
+        put_set(object, "bounding_drop", security->caps.bounding_drop);
+    }
+    json_put_bool(object, "no_new_privs", security->no_new_privs);
+    json_put_bool(object, "seccomp", security->seccomp);
+    json_put(root, "security", object);
 }
 
 static void put_notices(const struct plan *plan, struct json *root)
@@ -235,6 +309,7 @@ static struct json *build(const struct plan_view *view)
     put_stop(plan, root);
     put_output(plan, root);
     put_report(plan, root);
+    put_security(plan, root);
     put_notices(plan, root);
     return root;
 }

@@ -1,6 +1,7 @@
 /*
  * The plan for people.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,10 +13,11 @@
 
 #define LABEL_WIDTH   12
 #define DEVICES_MAX   20
+#define CPUS_MAX      16
 #define NAME_WIDTH    19
 #define VALUE_WIDTH   24
 #define NS_PER_S      1000000000.0
-#define TABLE_COLUMNS 32 /* of the ranks' table beside devices and command */
+#define TABLE_COLUMNS 28 /* of the ranks' table beside devices, CPUs and command */
 
 /* "label       words, broken into lines" */
 static void add_fact(struct buf *out, const char *label, const char *words)
@@ -35,10 +37,15 @@ static void add_mode(const struct plan *plan, struct buf *out)
         add_fact(out, "mode", "init: one process, its environment left alone");
         return;
     }
+    if (job->task.one)
+        strvec_pushf(&texts, "fan-out: one process here, rank %d of %d of a job of processes",
+                     job->first_rank, job->world_size);
     add_fact(out, "mode",
-             strvec_pushf(&texts, "fan-out: %d of %d rank%s here, on node %d of %d", job->nproc,
-                          job->world_size, job->world_size == 1 ? "" : "s", job->node_rank,
-                          job->nnodes));
+             job->task.one
+                 ? texts.items[0]
+                 : strvec_pushf(&texts, "fan-out: %d of %d rank%s here, on node %d of %d",
+                                job->nproc, job->world_size, job->world_size == 1 ? "" : "s",
+                                job->node_rank, job->nnodes));
     add_fact(out, "job", strvec_pushf(&texts, "%s, role %s", job->id, job->role));
     add_fact(out, "platform", job->platform_told ? job->platform_told : job->platform);
     if (!job->master_addr)
@@ -83,6 +90,28 @@ static void add_stop(const struct plan *plan, struct buf *out)
     add_fact(out, "stop", texts.items[texts.count - 1]);
 }
 
+/* Only what somebody has asked for. */
+static void add_security(const struct plan *plan, struct buf *out)
+{
+    const struct security *security = &plan->security;
+    CLEANUP(strvec_release) struct strvec texts = STRVEC_INIT;
+    const char *parts[] = {NULL, NULL, security->no_new_privs ? "no new privileges" : NULL,
+                           security->seccomp ? "system calls filtered" : NULL};
+    const char *words = NULL;
+
+    if (security->user.stated)
+        parts[0] = strvec_pushf(&texts, "user %u, group %u", security->user.uid,
+                                security->user.gid);
+    if (security->caps.change)
+        parts[1] = strvec_pushf(&texts, "capabilities %016" PRIx64, security->caps.permitted);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i])
+            words = words ? strvec_pushf(&texts, "%s, %s", words, parts[i]) : parts[i];
+    }
+    if (words)
+        add_fact(out, "security", words);
+}
+
 static void add_verdict(const struct plan *plan, struct buf *out)
 {
     const struct plan_report *report = &plan->report;
@@ -113,6 +142,7 @@ static void add_facts(const struct plan_view *view, struct buf *out)
     if (error_file)
         add_fact(out, "error files", error_file);
     add_stop(plan, out);
+    add_security(plan, out);
     add_verdict(plan, out);
 }
 
@@ -126,45 +156,66 @@ static const char *join_devices(const struct view_rank *rank, struct strvec *tex
     return list;
 }
 
-/* Columns that the devices of all ranks need. */
-static size_t devices_width(const struct plan_view *view)
+/* Columns of the table whose width depends on what is in them. */
+struct widths {
+    size_t devices, cpus;
+};
+
+static void widen(size_t *width, const char *text, size_t max)
 {
-    size_t width = strlen("devices");
+    size_t len = strlen(text);
 
-    for (int i = 0; i < view_rank_count(view) && width < DEVICES_MAX; i++) {
-        CLEANUP(view_rank_release) struct view_rank rank;
-        size_t len;
-
-        view_rank_make(view, i, &rank);
-        len = strlen(join_devices(&rank, &rank.texts));
-        width = len > width ? len : width;
-    }
-    return width < DEVICES_MAX ? width : DEVICES_MAX;
+    if (len > *width)
+        *width = len < max ? len : max;
 }
 
-static void add_row(const struct plan_view *view, int local_rank, size_t width, struct buf *out)
+static struct widths find_widths(const struct plan_view *view)
+{
+    struct widths ret = {strlen("devices"), strlen("cpus")};
+
+    for (int i = 0; i < view_rank_count(view); i++) {
+        CLEANUP(view_rank_release) struct view_rank rank;
+
+        view_rank_make(view, i, &rank);
+        widen(&ret.devices, join_devices(&rank, &rank.texts), DEVICES_MAX);
+        widen(&ret.cpus, rank.cpus ? rank.cpus : "", CPUS_MAX);
+    }
+    return ret;
+}
+
+/* What is left for commands. */
+static size_t command_room(const struct widths *widths)
+{
+    return COLUMNS - TABLE_COLUMNS - widths->devices - widths->cpus;
+}
+
+static void add_row(const struct plan_view *view, int local_rank, const struct widths *widths,
+                    struct buf *out)
 {
     CLEANUP(view_rank_release) struct view_rank rank;
     bool numbered = view->plan->mode == PLAN_FANOUT;
     char number[24] = "-", local[24] = "-", plain[8];
     struct buf threads = BUF_OVER(plain);
-    size_t room = COLUMNS - TABLE_COLUMNS - width;
+    size_t room = command_room(widths);
 
     view_rank_make(view, local_rank, &rank);
     if (numbered) {
         snprintf(number, sizeof(number), "%d", view->plan->job.first_rank + local_rank);
-        snprintf(local, sizeof(local), "%d", local_rank);
+        if (rank.local_rank >= 0)
+            snprintf(local, sizeof(local), "%d", rank.local_rank);
     }
     buf_addf(out, "%6s  %5s  ", number, local);
-    columns_field(join_devices(&rank, &rank.texts), width, out);
+    columns_field(join_devices(&rank, &rank.texts), widths->devices, out);
+    buf_adds(out, "  ");
+    columns_field(rank.cpus ? rank.cpus : "-", widths->cpus, out);
     buf_add_plain(&threads, rank.threads, rank.threads ? strlen(rank.threads) : 0);
-    buf_addf(out, "  %4s  %7s  ", "-", threads.len > 0 ? threads.data : "-");
+    buf_addf(out, "  %7s  ", threads.len > 0 ? threads.data : "-");
     columns_field(rank.command, strlen(rank.command) < room ? strlen(rank.command) : room, out);
     buf_addc(out, '\n');
 }
 
 /* The whole commands that the table had no room for, once for neighbours that run the same. */
-static void add_commands(const struct plan_view *view, size_t width, struct buf *out)
+static void add_commands(const struct plan_view *view, size_t room, struct buf *out)
 {
     int count = view_rank_count(view), first = view->plan->job.first_rank;
     CLEANUP(strvec_release) struct strvec said = STRVEC_INIT;
@@ -178,7 +229,7 @@ static void add_commands(const struct plan_view *view, size_t width, struct buf 
             view_rank_make(view, i, &rank);
         if (last && rank.command && strcmp(last, rank.command) == 0)
             continue;
-        if (last && strlen(last) > COLUMNS - TABLE_COLUMNS - width) {
+        if (last && strlen(last) > room) {
             if (i - 1 > from)
                 snprintf(label, sizeof(label), "\nranks %d-%d:\n", first + from, first + i - 1);
             else if (view->plan->mode == PLAN_FANOUT)
@@ -195,21 +246,23 @@ static void add_commands(const struct plan_view *view, size_t width, struct buf 
 
 static void add_ranks(const struct plan_view *view, struct buf *out)
 {
-    size_t width = devices_width(view);
+    struct widths widths = find_widths(view);
 
     buf_adds(out, "\n  rank  local  ");
-    columns_field("devices", width, out);
-    buf_adds(out, "  cpus  threads  command\n");
+    columns_field("devices", widths.devices, out);
+    buf_adds(out, "  ");
+    columns_field("cpus", widths.cpus, out);
+    buf_adds(out, "  threads  command\n");
     for (int i = 0; i < view_rank_count(view); i++)
-        add_row(view, i, width, out);
-    add_commands(view, width, out);
+        add_row(view, i, &widths, out);
+    add_commands(view, command_room(&widths), out);
 }
 
 static void add_setting_row(const char *name, const char *value, const char *from, struct buf *out)
 {
-    size_t len = strlen(value);
+    size_t len = strlen(value), name_len = strlen(name);
 
-    columns_field(name, NAME_WIDTH, out);
+    columns_field(name, name_len > NAME_WIDTH ? name_len : NAME_WIDTH, out);
     buf_adds(out, "  ");
     columns_field(value, len > VALUE_WIDTH ? len : VALUE_WIDTH, out);
     buf_adds(out, "  ");

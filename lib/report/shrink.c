@@ -46,6 +46,7 @@ const char *shrink_part_word(enum shrink_part part)
         [SHRINK_TRACEBACK] = "traceback",
         [SHRINK_TAIL] = "stderr_tail",
         [SHRINK_FAILURES] = "failures",
+        [SHRINK_COLLECTIVE] = "collective",
         [SHRINK_COUNTS] = "ranks",
         [SHRINK_HINTS] = "hints",
         [SHRINK_RESOURCES] = "resources",

@@ -23,7 +23,7 @@ struct shrink {
     int hints;    /* how many */
     bool resources;
     bool counts; /* ranks, stop, ended, ... */
-    bool root;   /* root_cause */
+    bool root;   /* root_cause, collective */
 };
 
 /* What `truncated` can name. */
@@ -34,6 +34,7 @@ enum shrink_part {
     SHRINK_TRACEBACK,
     SHRINK_TAIL,
     SHRINK_FAILURES,
+    SHRINK_COLLECTIVE,
     SHRINK_COUNTS,
     SHRINK_HINTS,
     SHRINK_RESOURCES,

@@ -9,7 +9,9 @@
 #include "report/field.h"
 #include "report/groups.h"
 #include "report/hints.h"
+#include "report/lag_view.h"
 #include "report/shrink.h"
+#include "report/summary_parts.h"
 
 #ifndef RANKINIT_VERSION
 #define RANKINIT_VERSION "dev"
@@ -20,15 +22,6 @@
 #define ARENA_ROW  (4u << 10)
 #define HOST_MAX   256
 
-/* One attempt at a document. */
-struct writer {
-    const struct summary *summary;
-    const struct groups *groups;
-    const struct hints *hints;
-    const struct shrink *limits;
-    unsigned int cut; /* which parts were cut, bits of enum shrink_part */
-};
-
 size_t summary_arena_size(const struct plan *plan)
 {
     size_t rows = plan->mode == PLAN_INIT ? 1 : (size_t)plan->job.nproc;
@@ -36,18 +29,18 @@ size_t summary_arena_size(const struct plan *plan)
     return ARENA_BASE + (rows < GROUPS_MAX ? rows : GROUPS_MAX) * ARENA_ROW;
 }
 
-static void note_cut(struct writer *writer, enum shrink_part part, bool whole)
+void summary_note_cut(struct summary_writer *writer, enum shrink_part part, bool whole)
 {
     if (!whole)
         writer->cut |= 1u << part;
 }
 
-static const struct outcome_rank *rank_at(const struct writer *writer, int local_rank)
+static const struct outcome_rank *rank_at(const struct summary_writer *writer, int local_rank)
 {
     return &writer->summary->outcome->ranks[local_rank];
 }
 
-static void put_error(struct writer *writer, struct json *object, int local_rank,
+static void put_error(struct summary_writer *writer, struct json *object, int local_rank,
                       const struct finding *words)
 {
     const struct outcome_rank *rank = rank_at(writer, local_rank);
@@ -57,14 +50,14 @@ static void put_error(struct writer *writer, struct json *object, int local_rank
 
     if (rank->state == RANK_START_FAILED) {
         sentence_end(writer->summary->outcome, writer->summary->plan, local_rank, &text);
-        note_cut(writer, SHRINK_ERROR,
-                 field_text(error, "message", text.data, writer->limits->error));
+        summary_note_cut(writer, SHRINK_ERROR,
+                         field_text(error, "message", text.data, writer->limits->error));
     } else if (words && (words->type[0] || words->message[0])) {
         field_text(error, "type", words->type, sizeof(words->type) * 6);
-        note_cut(writer, SHRINK_ERROR,
-                 field_text(error, "message", words->message, writer->limits->error));
-        note_cut(writer, SHRINK_ERROR,
-                 field_text(error, "file", words->file, writer->limits->error));
+        summary_note_cut(writer, SHRINK_ERROR,
+                         field_text(error, "message", words->message, writer->limits->error));
+        summary_note_cut(writer, SHRINK_ERROR,
+                         field_text(error, "file", words->file, writer->limits->error));
         if (words->line > 0)
             json_put_int(error, "line", words->line);
     } else {
@@ -101,20 +94,20 @@ static void put_device(struct json *object, const struct plan *plan, int local_r
 }
 
 /* What the rank said last: a traceback, or else as much of its stderr. */
-static void put_words(struct writer *writer, struct json *object)
+static void put_words(struct summary_writer *writer, struct json *object)
 {
     const struct verdict *verdict = writer->summary->verdict;
     const char *traceback = verdict->cause.traceback;
     char room[EVIDENCE_TAIL_MAX + 1];
     struct buf tail = BUF_OVER(room);
 
-    note_cut(writer, SHRINK_TRACEBACK,
-             field_lines(object, "traceback", traceback, writer->limits->words));
+    summary_note_cut(writer, SHRINK_TRACEBACK,
+                     field_lines(object, "traceback", traceback, writer->limits->words));
     evidence_tail(rank_at(writer, verdict->root)->evidence,
                   writer->summary->plan->output.tail_lines, &tail);
-    note_cut(writer, SHRINK_TAIL,
-             field_lines(object, "stderr_tail", tail.data,
-                         traceback[0] ? writer->limits->tail : writer->limits->words));
+    summary_note_cut(writer, SHRINK_TAIL,
+                     field_lines(object, "stderr_tail", tail.data,
+                                 traceback[0] ? writer->limits->tail : writer->limits->words));
 }
 
 static void put_kind(struct json *object, const struct outcome_rank *rank,
@@ -128,7 +121,7 @@ static void put_kind(struct json *object, const struct outcome_rank *rank,
         json_put_text(object, "kind", evidence_word(verdict->cause.kind));
 }
 
-static void put_root_cause(struct writer *writer, struct json *root)
+static void put_root_cause(struct summary_writer *writer, struct json *root)
 {
     const struct outcome *outcome = writer->summary->outcome;
     const struct verdict *verdict = writer->summary->verdict;
@@ -139,7 +132,7 @@ static void put_root_cause(struct writer *writer, struct json *root)
     if (verdict->root < 0)
         return;
     if (!writer->limits->root) {
-        note_cut(writer, SHRINK_ROOT, false);
+        summary_note_cut(writer, SHRINK_ROOT, false);
         return;
     }
     rank = rank_at(writer, verdict->root);
@@ -161,7 +154,7 @@ static void put_root_cause(struct writer *writer, struct json *root)
     json_put(root, "root_cause", object);
 }
 
-static struct json *new_row(struct writer *writer, int index)
+static struct json *new_row(struct summary_writer *writer, int index)
 {
     const struct group *group = &writer->groups->list[index];
     const struct outcome_rank *rank = rank_at(writer, group->first);
@@ -170,9 +163,9 @@ static struct json *new_row(struct writer *writer, int index)
     char room[SHRINK_RANKS_MAX + 16];
     struct buf ranks = BUF_OVER(room);
 
-    note_cut(writer, SHRINK_FAILURES,
-             groups_ranks(writer->groups, index, writer->summary->plan, writer->limits->ranks_text,
-                          &ranks));
+    summary_note_cut(writer, SHRINK_FAILURES,
+                     groups_ranks(writer->groups, index, writer->summary->plan,
+                                  writer->limits->ranks_text, &ranks));
     json_put_text(row, "ranks", ranks.data);
     json_put_int(row, "count", group->count);
     put_end(row, rank, false);
@@ -183,15 +176,15 @@ static struct json *new_row(struct writer *writer, int index)
     return row;
 }
 
-static void put_failures(struct writer *writer, struct json *root)
+static void put_failures(struct summary_writer *writer, struct json *root)
 {
     int rows = writer->groups->count;
     struct json *list;
 
-    note_cut(writer, SHRINK_FAILURES, writer->groups->left_out == 0);
+    summary_note_cut(writer, SHRINK_FAILURES, writer->groups->left_out == 0);
     if (rows > writer->limits->rows) {
         rows = writer->limits->rows;
-        note_cut(writer, SHRINK_FAILURES, false);
+        summary_note_cut(writer, SHRINK_FAILURES, false);
     }
     if (rows == 0)
         return;
@@ -201,7 +194,21 @@ static void put_failures(struct writer *writer, struct json *root)
     json_put(root, "failures", list);
 }
 
-static void put_ranks(struct writer *writer, struct json *root)
+static void put_collective(struct summary_writer *writer, struct json *root)
+{
+    const struct lag_view view = {writer->summary->plan, writer->summary->outcome,
+                                  writer->summary->verdict, writer->limits->ranks_text};
+    bool whole;
+    struct json *object = lag_view_make(&view, &whole);
+
+    if (object && !writer->limits->root)
+        whole = false;
+    else
+        json_put(root, "collective", object);
+    summary_note_cut(writer, SHRINK_COLLECTIVE, whole);
+}
+
+static void put_ranks(struct summary_writer *writer, struct json *root)
 {
     const struct outcome *outcome = writer->summary->outcome;
     const struct plan *plan = writer->summary->plan;
@@ -228,7 +235,7 @@ static void put_ranks(struct writer *writer, struct json *root)
     json_put(root, "ranks", object);
 }
 
-static void put_stop(struct writer *writer, struct json *root)
+static void put_stop(struct summary_writer *writer, struct json *root)
 {
     const struct outcome *outcome = writer->summary->outcome;
     const struct outcome_stop *stop = &outcome->stop;
@@ -247,61 +254,17 @@ static void put_stop(struct writer *writer, struct json *root)
             json_put_int(sender, "rank", writer->summary->plan->job.first_rank + stop->sender_rank);
         json_put(object, "sender", sender);
     } else {
-        json_put_text(object, "sender", "outside");
+        json_put_text(object, "sender", stop->terminal ? "terminal" : "outside");
     }
     json_put_seconds(object, "seconds", stop->at_ns);
     json_put_bool(object, "escalated", outcome->killed_ns != OUTCOME_NEVER);
     json_put(root, "stop", object);
 }
 
-static void put_job(struct writer *writer, struct json *root)
-{
-    const struct plan *plan = writer->summary->plan;
-    const struct plan_job *job = &plan->job;
-    bool init = plan->mode == PLAN_INIT;
-    int port = writer->summary->outcome->master_port;
-    struct json *object = json_new_object();
-    size_t limit = writer->limits->names;
-
-    if (job->id)
-        note_cut(writer, SHRINK_JOB, limit > 0 && field_text(object, "id", job->id, limit));
-    json_put_int(object, "nnodes", init ? 1 : job->nnodes);
-    json_put_int(object, "node_rank", init ? 0 : job->node_rank);
-    json_put_int(object, "nproc_per_node", init ? 1 : job->nproc);
-    if (job->master_addr && !init)
-        note_cut(writer, SHRINK_JOB,
-                 limit > 0 && field_text(object, "master_addr", job->master_addr, limit));
-    if (port > 0 && !init && limit > 0)
-        json_put_int(object, "master_port", port);
-    json_put(root, "job", object);
-}
-
-static void put_resources(struct writer *writer, struct json *root)
-{
-    const struct outcome *outcome = writer->summary->outcome;
-    const struct plan *plan = writer->summary->plan;
-    struct json *object = json_new_object();
-
-    if (outcome->max_rss_bytes > 0) {
-        json_put_int(object, "max_rss_bytes", outcome->max_rss_bytes);
-        json_put_seconds(object, "user_seconds", outcome->user_ns);
-        json_put_seconds(object, "system_seconds", outcome->system_ns);
-    }
-    if (outcome->oom_known)
-        json_put_int(object, "oom_kills", (int64_t)outcome->oom_kills);
-    if (outcome->memory_peak_bytes > 0)
-        json_put_int(object, "memory_peak_bytes", outcome->memory_peak_bytes);
-    if (plan->memory_limit_bytes > 0)
-        json_put_int(object, "memory_limit_bytes", plan->memory_limit_bytes);
-    if (plan->shm_bytes >= 0)
-        json_put_int(object, "shm_bytes", plan->shm_bytes);
-    json_put(root, "resources", object);
-}
-
-static void put_counts(struct writer *writer, struct json *root)
+static void put_counts(struct summary_writer *writer, struct json *root)
 {
     if (!writer->limits->counts) {
-        note_cut(writer, SHRINK_COUNTS, false);
+        summary_note_cut(writer, SHRINK_COUNTS, false);
         return;
     }
     put_ranks(writer, root);
@@ -309,17 +272,17 @@ static void put_counts(struct writer *writer, struct json *root)
 }
 
 /* What remains after the last SIGKILL, as nobody can look at it any more; and what to do about it. */
-static void put_hints(struct writer *writer, struct json *root)
+static void put_hints(struct summary_writer *writer, struct json *root)
 {
     const struct outcome *outcome = writer->summary->outcome;
     int left = outcome->unreaped_count;
     int count = left + writer->hints->count;
     struct json *list;
 
-    note_cut(writer, SHRINK_HINTS, outcome->unreaped_more == 0);
+    summary_note_cut(writer, SHRINK_HINTS, outcome->unreaped_more == 0);
     if (count > writer->limits->hints) {
         count = writer->limits->hints;
-        note_cut(writer, SHRINK_HINTS, false);
+        summary_note_cut(writer, SHRINK_HINTS, false);
     }
     if (count == 0)
         return;
@@ -335,7 +298,7 @@ static void put_hints(struct writer *writer, struct json *root)
     json_put(root, "hints", list);
 }
 
-static void put_verdict(struct writer *writer, struct json *root)
+static void put_verdict(struct summary_writer *writer, struct json *root)
 {
     const struct verdict *verdict = writer->summary->verdict;
 
@@ -346,11 +309,11 @@ static void put_verdict(struct writer *writer, struct json *root)
         json_put_int(root, "exit_code", verdict->exit_code);
         json_put_text(root, "exit_origin", verdict->from_rank ? "rank" : "rankinit");
     }
-    note_cut(writer, SHRINK_MESSAGE,
-             field_text(root, "message", verdict->message, writer->limits->message));
+    summary_note_cut(writer, SHRINK_MESSAGE,
+                     field_text(root, "message", verdict->message, writer->limits->message));
 }
 
-static void put_end_matter(struct writer *writer, struct json *root)
+static void put_end_matter(struct summary_writer *writer, struct json *root)
 {
     const struct outcome *outcome = writer->summary->outcome;
     const char *name = writer->summary->plan->host;
@@ -358,7 +321,8 @@ static void put_end_matter(struct writer *writer, struct json *root)
 
     if (writer->limits->counts)
         json_put_int(root, "orphans_reaped", (int64_t)outcome->orphans_reaped);
-    note_cut(writer, SHRINK_JOB, field_text(root, "host", name[0] ? name : "unknown", host));
+    summary_note_cut(writer, SHRINK_JOB,
+                     field_text(root, "host", name[0] ? name : "unknown", host));
     field_text(root, "version", RANKINIT_VERSION, SHRINK_HOST_MIN);
     field_time(root, "started", outcome->start_realtime_ns);
     if (writer->limits->counts) {
@@ -366,12 +330,13 @@ static void put_end_matter(struct writer *writer, struct json *root)
             field_time(root, "ended", outcome->start_realtime_ns + outcome->now_ns);
         json_put_seconds(root, "seconds", outcome->now_ns);
     }
-    note_cut(writer, SHRINK_FOREIGN,
-             names > 0 ? field_text(root, "foreign_message", outcome->foreign_message, names * 2)
-                       : outcome->foreign_message[0] == '\0');
+    summary_note_cut(writer, SHRINK_FOREIGN,
+                     names > 0
+                         ? field_text(root, "foreign_message", outcome->foreign_message, names * 2)
+                         : outcome->foreign_message[0] == '\0');
 }
 
-static struct json *build(struct writer *writer)
+static struct json *build(struct summary_writer *writer)
 {
     struct json *root = json_new_object();
     struct json *list;
@@ -379,13 +344,15 @@ static struct json *build(struct writer *writer)
     put_verdict(writer, root);
     put_root_cause(writer, root);
     put_failures(writer, root);
+    put_collective(writer, root);
+    summary_put_stuck(writer, root);
     put_counts(writer, root);
     put_hints(writer, root);
-    put_job(writer, root);
+    summary_put_job(writer, root);
     if (writer->limits->resources)
-        put_resources(writer, root);
+        summary_put_resources(writer, root);
     else
-        note_cut(writer, SHRINK_RESOURCES, false);
+        summary_note_cut(writer, SHRINK_RESOURCES, false);
     put_end_matter(writer, root);
     if (writer->cut == 0)
         return root;
@@ -412,7 +379,7 @@ size_t summary_render(const struct summary *summary, char *out, size_t budget)
     groups = (struct groups *)(void *)(nodes.base + nodes.size);
     groups_make(summary->outcome, summary->verdict, groups);
     for (int step = 0; size == 0 && shrink_step(step); step++) {
-        struct writer writer = {summary, groups, &hints, shrink_step(step), 0};
+        struct summary_writer writer = {summary, groups, &hints, shrink_step(step), 0};
         const struct json *root;
 
         json_begin(&nodes);

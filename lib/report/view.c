@@ -80,6 +80,18 @@ static void find_devices(const struct devices *devices, int local_rank, struct s
     }
 }
 
+/* Its CPUs as a list, if it is bound to any. */
+static const char *find_cpus(const struct plan *plan, int local_rank, struct strvec *texts)
+{
+    char room[LIST_ROOM];
+    struct buf list = BUF_OVER(room);
+
+    if (!plan->places || !plan->places[local_rank].bound)
+        return NULL;
+    cpuset_write(&plan->places[local_rank].cpus, &list);
+    return strvec_push(texts, room);
+}
+
 /* Adds a word as one would type it to a shell. */
 static void add_word(const char *word, struct buf *out)
 {
@@ -120,13 +132,15 @@ void view_rank_make(const struct plan_view *view, int local_rank, struct view_ra
     CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT, env = STRVEC_INIT;
     const char *threads;
 
-    *ret = (struct view_rank){.argv = STRVEC_INIT};
+    *ret = (struct view_rank){
+        .local_rank = view->plan->job.task.one ? view->plan->job.task.local_rank : local_rank};
     rankenv_argv(view->plan, local_rank, &argv);
     secret_mask_words(strvec_texts(&argv), &ret->argv);
     build_env(view, local_rank, &env);
     compare_env(view->envp, strvec_texts(&env), ret);
     if (view->plan->mode == PLAN_FANOUT)
         find_devices(&view->plan->devices, local_rank, &ret->devices);
+    ret->cpus = find_cpus(view->plan, local_rank, &ret->texts);
     ret->command = join_words(&ret->argv, &ret->texts);
     threads = env_get(strvec_texts(&env), "OMP_NUM_THREADS");
     ret->threads = threads ? strvec_push(&ret->texts, threads) : NULL;
@@ -161,7 +175,7 @@ struct setting view_setting(const struct plan_view *view, enum option_id id, str
         setting = (struct setting){SOURCE_DEFAULT, "false", "default"};
     else if (!setting.text && option_rows[id].type == OPTION_COUNT)
         setting = (struct setting){SOURCE_DEFAULT, "0", "default"};
-    if (id == OPT_SPEC && setting.text && setting.text[0] == '{')
+    if (id == OPT_SPEC && setting.text && spec_is_document(setting.text))
         setting.text = strvec_pushf(texts, "(a document of %zu bytes)", strlen(setting.text));
     else if (setting.text)
         setting.text = secret_mask(setting.text, texts);

@@ -20,7 +20,9 @@ struct view_rank {
     struct strvec set;     /* "NAME=value" that was not inherited so */
     struct strvec unset;   /* names that were inherited and go */
     struct strvec devices; /* that it may use */
-    struct strvec texts;   /* owns the next two */
+    struct strvec texts;   /* owns the next three */
+    int local_rank;        /* -1: one of many processes, and nobody says which of its node */
+    const char *cpus;      /* that it is bound to, "0-7,16"; NULL: none */
     const char *command;   /* argv as one would type it */
     const char *threads;   /* OMP_NUM_THREADS; NULL: unset */
 };

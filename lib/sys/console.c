@@ -76,6 +76,10 @@ void console_open(struct console *console, int fd)
         console->source.fd = own;
     else if (console->kind == CONSOLE_CLOSED)
         console->source.fd = -1;
+    console->pipe = console->kind == CONSOLE_OWN_OPEN && !console->terminal;
+    /* Waking its reader costs more than all else that is done for much output. */
+    if (console->pipe && fcntl(own, F_GETPIPE_SZ) < CONSOLE_PIPE)
+        (void)fcntl(own, F_SETPIPE_SZ, CONSOLE_PIPE);
 }
 
 bool console_same(const struct console *a, const struct console *b)

@@ -18,7 +18,8 @@
 #include "sys/source.h"
 
 #define CONSOLE_OWN_MAX 8192
-#define CONSOLE_PIECES  256 /* what one console_writev takes at most */
+#define CONSOLE_PIPE    262144 /* bytes that a pipe of ours should hold */
+#define CONSOLE_PIECES  256    /* what one console_writev takes at most */
 
 enum console_kind {
     CONSOLE_CLOSED,
@@ -33,6 +34,7 @@ struct console {
     enum console_kind kind;
     bool gone; /* the reader has left (EPIPE, EIO): nothing is written any more */
     bool terminal;
+    bool pipe;                 /* written through a description of our own */
     int failed;                /* errno of a write that lost bytes (a full disk); 0: none */
     bool failed_told;          /* the relay has said so */
     bool crowded;              /* the relay's: a stream waits for its turn */

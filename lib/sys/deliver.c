@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -215,22 +217,43 @@ static int write_new(int dir_fd, const char *name, const char *bytes, size_t len
     return close(cleanup_take_fd(&fd));
 }
 
-void deliver_summary(const struct deliver *deliver, const char *bytes, size_t len)
+/* Writes `name` and renames it to what it is to be called; -1 with errno, and nothing left. */
+static int replace_summary(const struct deliver *deliver, const char *name, const char *bytes,
+                           size_t len)
 {
     int dir = deliver->summary_dir;
+    int saved;
+
+    /* PID 1 of the container before us may have been killed in the middle of this. */
+    unlinkat(dir, name, 0);
+    if (write_new(dir, name, bytes, len) == 0 &&
+        renameat(dir, name, dir, deliver->summary_name) == 0)
+        return 0;
+    saved = errno;
+    unlinkat(dir, name, 0);
+    errno = saved;
+    return -1;
+}
+
+void deliver_summary(const struct deliver *deliver, const char *bytes, size_t len)
+{
     char room[NAME_MAX + 1];
     struct buf name = BUF_OVER(room);
+    uint64_t unforeseen = 0;
 
-    if (dir < 0 || len == 0)
+    if (deliver->summary_dir < 0 || len == 0)
         return;
     buf_addf(&name, ".%.200s.%d.tmp", deliver->summary_name, getpid());
-    /* PID 1 of the container before us may have been killed in the middle of this. */
-    unlinkat(dir, room, 0);
-    if (write_new(dir, room, bytes, len) == 0 &&
-        renameat(dir, room, dir, deliver->summary_name) == 0)
+    if (replace_summary(deliver, room, bytes, len) == 0)
         return;
+    /* Whoever may write there can have put something in the way of a name that he can foresee. */
+    if (errno == EEXIST && getrandom(&unforeseen, sizeof(unforeseen), GRND_NONBLOCK) > 0) {
+        buf_reset(&name);
+        buf_addf(&name, ".%.200s.%" PRIx64 ".tmp", deliver->summary_name, unforeseen);
+        if (replace_summary(deliver, room, bytes, len) == 0)
+            return;
+    }
     log_notice("cannot write summary file %s: %m", deliver->summary_name);
-    unlinkat(dir, room, 0);
 }
 
 void deliver_close(struct deliver *deliver)

@@ -14,8 +14,9 @@
 #include "sys/file.h"
 #include "sys/numbered.h"
 
-#define DEPTH_MAX 256
-#define TRIES     4
+#define DEPTH_MAX  256
+#define TRIES      4
+#define PIDS_ASKED 131072 /* after our own: a tenth of a second at most */
 
 /* Looks whether there is a child, and changes nothing. */
 #define WAIT_ANY_CHILD (WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT | __WALL)
@@ -111,20 +112,29 @@ static bool is_spared(const struct descendants *descendants, const struct proces
     return false;
 }
 
+static void spare(struct descendants *descendants, pid_t pid, uint64_t started)
+{
+    if (descendants->spared_count == DESCENDANTS_SPARED_MAX) {
+        log_notice("more than %d children at the start: process %d will not be spared",
+                   DESCENDANTS_SPARED_MAX, pid);
+        return;
+    }
+    descendants->spared[descendants->spared_count] = pid;
+    descendants->spared_started[descendants->spared_count++] = started;
+}
+
 static void note_child(void *context, int proc_fd, pid_t pid)
 {
     struct descendants *descendants = context;
     struct process process;
 
-    if (!read_process(proc_fd, pid, &process) || process.seen.parent != descendants->self)
-        return;
-    if (descendants->spared_count == DESCENDANTS_SPARED_MAX) {
-        log_notice("more than %d children at the start: process %d (%s) will not be spared",
-                   DESCENDANTS_SPARED_MAX, pid, process.seen.name);
-        return;
-    }
-    descendants->spared[descendants->spared_count] = pid;
-    descendants->spared_started[descendants->spared_count++] = process.started;
+    if (read_process(proc_fd, pid, &process) && process.seen.parent == descendants->self)
+        spare(descendants, pid, process.started);
+}
+
+static void note_child_unseen(void *context, const struct descendant *process)
+{
+    spare(context, process->pid, 0);
 }
 
 static bool has_child(void)
@@ -139,8 +149,8 @@ void descendants_init(struct descendants *descendants)
     memset(descendants, 0, sizeof(*descendants));
     descendants->self = getpid();
     /* Hardly ever there is one, and a busy host's /proc is long. */
-    if (has_child())
-        each_process(note_child, descendants);
+    if (has_child() && each_process(note_child, descendants) < 0)
+        descendants_children(descendants, note_child_unseen, descendants);
 }
 
 enum place { ELSEWHERE, BELOW_US, MOVED };
@@ -200,12 +210,41 @@ int descendants_walk(const struct descendants *descendants,
     return each_process(visit_if_below, &walk) < 0 ? -1 : walk.count;
 }
 
+int descendants_children(const struct descendants *descendants,
+                         void (*visit)(void *context, const struct descendant *process),
+                         void *context)
+{
+    int count = 0;
+
+    for (pid_t pid = descendants->self + 1; pid <= descendants->self + PIDS_ASKED; pid++) {
+        struct process process = {.seen = {.pid = pid, .parent = descendants->self, .state = '?'}};
+        siginfo_t unused;
+
+        if (waitid(P_PID, (id_t)pid, &unused, WAIT_ANY_CHILD) < 0 ||
+            is_spared(descendants, &process))
+            continue;
+        process.seen.group = getpgid(pid);
+        process.seen.session = getsid(pid);
+        count++;
+        if (visit)
+            visit(context, &process.seen);
+    }
+    return count;
+}
+
 bool descendants_none(const struct descendants *descendants)
 {
+    int count;
+
     /* We are a subreaper: without a child there is nobody further down either. */
     if (!has_child())
         return true;
-    return descendants->spared_count > 0 && descendants_walk(descendants, NULL, NULL) == 0;
+    if (descendants->spared_count == 0)
+        return false;
+    count = descendants_walk(descendants, NULL, NULL);
+    if (count < 0)
+        count = descendants_children(descendants, NULL, NULL);
+    return count == 0;
 }
 
 bool descendants_in_group(pid_t group)

@@ -35,6 +35,15 @@ void descendants_init(struct descendants *descendants);
 int descendants_walk(const struct descendants *descendants,
                      void (*visit)(void *context, const struct descendant *process), void *context);
 
+/*
+ * The same for our children only; how many, without /proc: the kernel is asked of one pid after another
+ * whether it is a child of ours, as waitid(2) tells. Their state and name are unknown. Enough to
+ * find what daemonised itself: it is a child of ours by then.
+ */
+int descendants_children(const struct descendants *descendants,
+                         void (*visit)(void *context, const struct descendant *process),
+                         void *context);
+
 /* True if no descendant but spared ones exists. */
 bool descendants_none(const struct descendants *descendants);
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -117,7 +118,9 @@ static const char *find_scratch(const char *const *envp)
 static void collect_process(struct facts *facts)
 {
     facts->pid = getpid();
+    facts->now_s = time(NULL);
     facts->uid = getuid();
+    facts->gid = getgid();
     facts->is_init = facts->pid == 1;
     if (gethostname(facts->hostname, sizeof(facts->hostname) - 1) < 0)
         facts->hostname[0] = '\0';

@@ -72,6 +72,17 @@ static int look_at(const char *path)
     return access(path, R_OK | W_OK) == 0 ? 0 : errno;
 }
 
+static void note_owner(const char *path, struct facts_device *device)
+{
+    struct stat status;
+
+    if (stat(path, &status) < 0)
+        return;
+    device->uid = status.st_uid;
+    device->gid = status.st_gid;
+    device->mode = status.st_mode & 0777;
+}
+
 /* Reads one line of sysfs, CLASS/NAME/device/FILE; false if there is none. */
 static bool read_attribute(const struct place *place, const char *name, const char *file,
                            char room[static 64])
@@ -154,6 +165,7 @@ static void note_node(const struct place *place, const char *dir, const char *na
     if (!device->denied && kind->also)
         device->denied = look_at(also_room);
     device->accessible = device->denied == 0;
+    note_owner(room, device);
     describe(place, name, device);
 }
 

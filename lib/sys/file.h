@@ -19,12 +19,21 @@
  */
 int file_read(const char *path, size_t max, char **ret, size_t *ret_len, struct err *err);
 
+/* The same from standard input, for as long as it lasts: signals must be able to end the wait. */
+int file_read_stdin(size_t max, char **ret, size_t *ret_len, struct err *err);
+
 /*
  * Reads the head of a kernel or untrusted file into room (size bytes, NUL-terminated), without
  * blocking and without following a final symbolic link if `nofollow`. Returns the length, or -1
  * with errno.
  */
 ssize_t file_peek(int dir_fd, const char *path, bool nofollow, char *room, size_t size);
+
+/*
+ * True if making or removing files in the directory at path takes CAP_DAC_OVERRIDE: it belongs to
+ * another user, and not everybody may write to it.
+ */
+bool file_dir_is_foreign(int dir_fd, const char *path);
 
 /* Decimal number at the start of a small file; false if there is none. */
 bool file_number(const char *path, int64_t *ret);

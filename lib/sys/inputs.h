@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "model/accelerate.h"
 #include "model/facts.h"
 #include "model/plan.h"
 #include "model/settings.h"
@@ -21,6 +22,7 @@ struct inputs {
     struct plan_inputs plan; /* points to the following */
     struct settings settings;
     struct spec spec;
+    struct accelerate accelerate;
     struct facts facts;
     struct facts_cpu topology[CPUSET_MAX]; /* the facts' own, where binding is wanted */
     struct strvec notices;                 /* about RANKINIT_* names that mean nothing */

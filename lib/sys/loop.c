@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -16,7 +15,14 @@
 #include "sys/sigset.h"
 
 #define EVENTS_AT_ONCE 64
-#define FLUSH_NS       1000000000LL /* how long the end waits for a reader that does not read */
+
+/*
+ * How long the end waits for readers of our output. Without us the ranks would have waited for them
+ * for ever; but who asks us to stop will not wait long.
+ */
+#define SECOND 1000000000LL
+static const struct relay_wait patient = {.patience_ns = 10 * SECOND, .deadline_ns = 30 * SECOND};
+static const struct relay_wait hurried = {.patience_ns = SECOND, .deadline_ns = SECOND};
 
 int64_t loop_now(const struct loop *loop)
 {
@@ -36,6 +42,8 @@ void loop_step(struct loop *loop, enum fsm_event_kind kind, int rank, int64_t no
         log_debug("%s -> %s", fsm_state_name(before), fsm_state_name(loop->fsm.state));
     for (int i = 0; i < actions.count; i++)
         loop_act(loop, &actions.list[i], now_ns);
+    if (loop->fsm.state == FSM_DRAINING && before != FSM_DRAINING)
+        loop_continue_stopped(loop);
 }
 
 static void signals_ready(struct source *source, uint32_t events, int64_t now_ns)
@@ -55,6 +63,10 @@ static int wait_ms(const struct loop *loop)
 
     if (relay < deadline)
         deadline = relay;
+    if (loop_wait_deadline(loop) < deadline)
+        deadline = loop_wait_deadline(loop);
+    if (loop_limits_deadline(loop) < deadline)
+        deadline = loop_limits_deadline(loop);
     if (deadline == INT64_MAX)
         return -1;
     left = deadline - loop_now(loop);
@@ -70,9 +82,12 @@ static void show_status(struct loop *loop)
 
 static void end_if_empty(struct loop *loop, int64_t now)
 {
-    if ((loop->fsm.state == FSM_SWEEPING || loop->fsm.state == FSM_REAPING) &&
-        descendants_none(&loop->descendants))
+    if (loop->fsm.state != FSM_SWEEPING && loop->fsm.state != FSM_REAPING)
+        return;
+    if (descendants_none(&loop->descendants))
         loop_step(loop, FSM_EMPTY, -1, now);
+    else if (loop->fsm.state == FSM_REAPING)
+        loop_kill_rest(loop); /* one that forks may have got away from the walk */
 }
 
 /*
@@ -91,12 +106,14 @@ static void wait_once(struct loop *loop)
         source->ready(source, events[i].events, now);
     }
     loop->outcome.now_ns = now;
+    loop_check_wait(loop, now);
     loop_reap(loop, now);
     relay_tick(&loop->relay, now);
     if (loop->relay.cause_seen) {
         loop->relay.cause_seen = false;
         loop_step(loop, FSM_CAUSE_SEEN, -1, now);
     }
+    loop_check_limits(loop, now);
     while (fsm_deadline(&loop->fsm) <= now)
         loop_step(loop, FSM_DEADLINE, -1, now);
     end_if_empty(loop, now);
@@ -134,22 +151,35 @@ void loop_note_left(struct loop *loop)
     descendants_walk(&loop->descendants, note_left, loop);
 }
 
-int loop_run(struct loop *loop)
+/* To the end of one attempt: all its ranks, and all that they left, are gone or named. */
+static void run_attempt(struct loop *loop)
 {
-    struct verdict verdict;
-
-    loop_step(loop, FSM_GO, -1, loop_now(loop));
     /* When not one rank could be started, nobody's end will ever wake us. */
     end_if_empty(loop, loop_now(loop));
     show_status(loop);
-    while (loop->fsm.state != FSM_DONE)
+    while (loop->fsm.state != FSM_DONE) {
         wait_once(loop);
+        end_if_empty(loop, loop_now(loop));
+    }
     loop->outcome.now_ns = loop_now(loop);
     if (loop->fsm.stop_asked || loop->fsm.config.sweep)
         loop_note_left(loop);
     loop->outcome.done = true;
     loop_read_error_files(loop);
-    publish_final(&loop->publish, &loop->relay, loop_now(loop) + FLUSH_NS, &verdict);
+}
+
+int loop_run(struct loop *loop)
+{
+    struct relay_wait wait;
+    struct verdict verdict;
+
+    loop_start(loop, loop_now(loop));
+    do {
+        run_attempt(loop);
+    } while (loop_restart(loop, loop_now(loop)));
+    wait = loop->fsm.stop_asked ? hurried : patient;
+    wait.deadline_ns += loop_now(loop);
+    publish_final(&loop->publish, &loop->relay, wait, &verdict);
     return verdict.exit_code;
 }
 
@@ -181,12 +211,18 @@ static int init_events(struct loop *loop, struct err *err)
     return 0;
 }
 
-static int64_t realtime(void)
+/* The first attempt's files; where they are is said if the user has not. */
+static int init_files(struct loop *loop, struct err *err)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
+    if (logs_init(&loop->logs, loop->plan, loop->prepared.run_dir, err) < 0 ||
+        logs_open(&loop->logs, 0, err) < 0)
+        return -1;
+    relay_use_files(&loop->relay, &loop->logs);
+    if (loop->plan->output.files && !loop->plan->log_dir_stated)
+        log_notice("the ranks' output is kept in %s", loop->prepared.run_dir);
+    else if (loop->plan->output.files)
+        log_info("the ranks' output is in %s", loop->prepared.run_dir);
+    return 0;
 }
 
 int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_inherited *signals,
@@ -197,13 +233,15 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
                                 .grace_ns = plan->stop.grace_ns,
                                 .fail_grace_ns = plan->stop.fail_grace_ns,
                                 .orphan_grace_ns = plan->stop.orphan_grace_ns,
-                                .settle_ns = plan->stop.settle_ns};
+                                .settle_ns = plan->stop.settle_ns,
+                                .backoff_ns = plan->restart.backoff_ns};
 
     memset(loop, 0, sizeof(*loop));
     loop->plan = plan;
     loop->inherited_signals = signals;
     loop->stop_signal = SIGTERM;
     loop->signals.fd = -1;
+    loop->ready_files.fd = -1;
     loop->epoll_fd = -1;
     loop->prepared.port_fd = loop->prepared.null_fd = -1;
     loop->status.fd = -1;
@@ -215,12 +253,16 @@ int loop_init(struct loop *loop, const struct plan *plan, const struct sigset_in
     if (outcome_init(&loop->outcome, plan, err) < 0 || init_events(loop, err) < 0 ||
         init_ranks(loop, err) < 0)
         return -1;
-    loop->outcome.start_realtime_ns = realtime();
+    loop->outcome.start_realtime_ns = source_realtime();
     loop->outcome.oom_known = loop->oom_kills >= 0;
     if (relay_init(&loop->relay, plan, &loop->outcome, loop->epoll_fd, err) < 0 ||
         publish_init(&loop->publish, plan, &loop->outcome, err) < 0 ||
-        prepare_all(plan, &loop->prepared, err) < 0)
+        prepare_all(plan, &loop->prepared, err) < 0 || init_files(loop, err) < 0 ||
+        device_check_init(&loop->devices, plan, err) < 0)
         return -1;
+    restart_init(&loop->past);
+    loop_watch_ready(loop);
+    limits_init(&loop->limits, &plan->limits);
     loop->outcome.master_port = loop->prepared.port;
     fsm_init(&loop->fsm, &config, loop->fsm_ranks, plan->job.nproc);
     status_open(&loop->status, plan, loop->relay.epoch_ns);
@@ -233,14 +275,19 @@ void loop_release(struct loop *loop)
     prepare_clean(&loop->prepared);
     prepare_release(&loop->prepared);
     relay_release(&loop->relay);
+    logs_release(&loop->logs);
     publish_release(&loop->publish);
     status_close(&loop->status);
     outcome_release(&loop->outcome);
     for (int i = 0; loop->ranks && i < loop->plan->job.nproc; i++)
         cleanup_fd(&loop->ranks[i].status.fd);
+    if (loop->waiting)
+        wait_master_end(&loop->wait);
+    device_check_release(&loop->devices);
     free(loop->fsm_ranks);
     free(loop->ranks);
     free(loop->error_text);
+    cleanup_fd(&loop->ready_files.fd);
     cleanup_fd(&loop->signals.fd);
     cleanup_fd(&loop->epoll_fd);
 }

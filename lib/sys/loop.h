@@ -14,15 +14,20 @@
 
 #include "base/err.h"
 #include "model/fsm.h"
+#include "model/limits.h"
 #include "model/outcome.h"
 #include "model/plan.h"
+#include "model/restart.h"
 #include "sys/descendants.h"
+#include "sys/device_check.h"
+#include "sys/logs.h"
 #include "sys/prepare.h"
 #include "sys/publish.h"
 #include "sys/relay.h"
 #include "sys/sigset.h"
 #include "sys/source.h"
 #include "sys/status.h"
+#include "sys/wait_master.h"
 
 struct loop;
 
@@ -31,6 +36,8 @@ struct loop_rank {
     struct source status; /* tells a failed start; end of file: the program runs */
     struct loop *loop;
     bool group_told; /* its orphaned group has been told to end */
+    bool stopped;    /* it was left stopped when we last saw it stop */
+    bool dead;       /* when its leader was last to be told to end: found dead, though not reaped */
 };
 
 struct loop {
@@ -38,12 +45,20 @@ struct loop {
     const struct plan *plan;
     struct rlimit nofile; /* as we found it: the ranks' */
     struct prepared prepared;
+    struct logs logs; /* of the present attempt */
     struct outcome outcome;
     struct publish publish;
     struct status status;
     struct relay relay;
     struct descendants descendants;
     struct fsm fsm;
+    struct wait_master wait;
+    bool waiting;   /* for the master */
+    uint64_t early; /* signals that came while no rank was there, by number - 1 */
+    struct limits limits;
+    struct restart_past past;
+    struct device_check devices;
+    struct source ready_files; /* inotify(7) of the ranks' folders; its handler finds the loop */
     struct fsm_rank *fsm_ranks;
     struct loop_rank *ranks;
     const struct sigset_inherited *inherited_signals;

@@ -36,7 +36,8 @@ static void note_stop(struct loop *loop, const struct signalfd_siginfo *info, in
                                 .at_ns = now,
                                 .sender_pid = (pid_t)info->ssi_pid,
                                 .sender_uid = info->ssi_uid,
-                                .sender_rank = rank_of_pid(loop, (pid_t)info->ssi_pid)};
+                                .sender_rank = rank_of_pid(loop, (pid_t)info->ssi_pid),
+                                .terminal = info->ssi_code > 0};
     const struct outcome_stop *first = &loop->outcome.stop;
 
     if (!first->requested) {
@@ -112,10 +113,22 @@ static void handle_signal(struct loop *loop, const struct signalfd_siginfo *info
                                                                  .sender_rank = rank_of_pid(
                                                                      loop, (pid_t)info->ssi_pid)});
     loop_signal_leaders(loop, send, loop->plan->stop.group);
+    if (send == SIGCONT)
+        loop_continue_stopped(loop);
+    if (loop->fsm.state == FSM_STARTING || loop->fsm.state == FSM_RESTARTING)
+        loop->early |= 1ULL << (send - 1);
     if (loop->plan->stop.stops[signal] || loop->plan->stop.stops[send]) {
         if (loop->plan->stop.group)
             loop_note_groups_told(loop);
         note_stop(loop, info, now);
+    }
+    /*
+     * Ctrl-Z: of several ranks none has the terminal, and we are the job that its shell waits for.
+     * Where there is no such shell they go on at once.
+     */
+    if (send == SIGTSTP && info->ssi_code > 0 && loop->outcome.count > 1) {
+        terminal_stop(getpid(), SIGTSTP);
+        loop_signal_leaders(loop, SIGCONT, loop->plan->stop.group);
     }
 }
 
@@ -131,12 +144,17 @@ void loop_read_signals(struct loop *loop, int64_t now_ns)
     }
 }
 
-static void note_unbound(const struct loop *loop, int local_rank,
+static void note_refused(const struct loop *loop, int local_rank,
                          const struct spawn_failure *failure)
 {
+    static const char *const words[] = {
+        [STAGE_LIMIT] = "setting a resource limit", [STAGE_CPUS] = "binding it to its CPUs",
+        [STAGE_MEMORY] = "preferring near memory",  [STAGE_OOM_SCORE] = "setting its oom_score_adj",
+        [STAGE_NICE] = "setting its nice value",
+    };
+
     log_notice("rank %d: %s refused (%s): it runs without", loop->plan->job.first_rank + local_rank,
-               failure->stage == STAGE_CPUS ? "binding it to its CPUs" : "preferring near memory",
-               strerror(failure->errnum));
+               words[failure->stage], strerror(failure->errnum));
 }
 
 /*
@@ -153,7 +171,7 @@ static void read_status(struct loop *loop, int local_rank, int64_t now)
         return;
     while ((len = read(rank->status.fd, &failure, sizeof(failure))) == (ssize_t)sizeof(failure) &&
            !spawn_stage_is_fatal((enum spawn_stage)failure.stage))
-        note_unbound(loop, local_rank, &failure);
+        note_refused(loop, local_rank, &failure);
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     source_watch(loop->epoll_fd, &rank->status, 0);
@@ -182,8 +200,9 @@ static void read_error_file(struct loop *loop, int local_rank)
     int64_t modified;
     ssize_t len;
 
-    if (fd < 0 || rank->error_file.kind != EVIDENCE_NONE || fstat(fd, &info) < 0 ||
-        info.st_size == 0)
+    /* Of a rank that is still to be started, the last attempt's may be there. */
+    if (fd < 0 || rank->state == RANK_NOT_STARTED || rank->error_file.kind != EVIDENCE_NONE ||
+        fstat(fd, &info) < 0 || info.st_size == 0)
         return;
     len = pread(fd, loop->error_text, ERROR_FILE_MAX, 0);
     if (len <= 0)
@@ -215,17 +234,15 @@ static void note_memory(struct loop *loop, int status, int64_t now)
         outcome->shm_free_bytes = facts_shm_free();
 }
 
-/*
- * The shell that started us must see its job stop when the one leader on the terminal does. PID 1
- * has no such shell.
- */
-static void follow_stop(const struct loop *loop)
+/* The shell that started us must see its job stop when the one leader does. */
+static void follow_stop(struct loop *loop)
 {
     const struct outcome_rank *leader = &loop->outcome.ranks[0];
+    int signal = loop->outcome.count == 1 && leader->state == RANK_ALIVE ? reap_stopped(leader->pid)
+                                                                         : 0;
 
-    if (loop->terminal && !loop->plan->is_init && leader->state == RANK_ALIVE &&
-        reap_stopped(leader->pid))
-        terminal_suspend(leader->pid);
+    if (signal)
+        loop->ranks[0].stopped = !terminal_follow(leader->pid, signal);
 }
 
 static void leader_ended(struct loop *loop, int local_rank, int status, int64_t now)
@@ -233,8 +250,11 @@ static void leader_ended(struct loop *loop, int local_rank, int status, int64_t 
     struct outcome_rank *rank = &loop->outcome.ranks[local_rank];
     enum fsm_event_kind kind = FSM_RANK_OK;
 
-    if (loop->terminal)
+    if (loop->outcome.count == 1)
         terminal_take_back(rank->pid);
+    /* We signalled in this wake-up, and it lived then: its last words and its end are an answer. */
+    if (rank->signalled_ns == now)
+        now = loop_now(loop);
     relay_rank_ended(&loop->relay, local_rank, now);
     read_status(loop, local_rank, now);
     if (rank->state == RANK_START_FAILED)

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/scan.h"
 #include "model/rankenv.h"
-#include "sys/rendezvous.h"
+#include "sys/attempt.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define SCRIPT_HEAD  256
@@ -70,96 +70,6 @@ static void find_script(const struct plan *plan, struct prepared_rank *rank)
 }
 
 /*
- * Makes <run_dir>/attempt_0/<local_rank>/error.json (torchrun's layout) and keeps a descriptor of
- * our own: what the rank does to the name later cannot redirect what we read.
- */
-static int make_error_file(const struct prepared *prepared, int local_rank,
-                           struct prepared_rank *rank)
-{
-    char dir[PATH_MAX];
-    int len = snprintf(dir, sizeof(dir), "%s/attempt_0/%d", prepared->run_dir, local_rank);
-
-    if (len < 0 || (size_t)len >= sizeof(dir) || mkdir(dir, 0700) < 0)
-        return -1;
-    len = snprintf(rank->error_path, sizeof(rank->error_path), "%s/error.json", dir);
-    if (len < 0 || (size_t)len >= sizeof(rank->error_path))
-        return -1;
-    rank->error_fd = open(rank->error_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                          0600);
-    return rank->error_fd < 0 ? -1 : 0;
-}
-
-/* A new directory for this run below `base`; true if it is there. */
-static bool make_run_dir(const char *base, const char *id, char room[static PATH_MAX])
-{
-    char clean[64];
-    char attempt[PATH_MAX];
-    size_t i;
-    int len;
-
-    for (i = 0; id[i] && i + 1 < sizeof(clean); i++)
-        clean[i] = id[i] == '/' ? '_' : id[i];
-    clean[i] = '\0';
-    len = snprintf(room, PATH_MAX, "%s/%s_XXXXXX", base, clean);
-    if (len < 0 || len >= PATH_MAX || !mkdtemp(room)) {
-        room[0] = '\0';
-        return false;
-    }
-    len = snprintf(attempt, sizeof(attempt), "%s/attempt_0", room);
-    return len > 0 && (size_t)len < sizeof(attempt) && mkdir(attempt, 0700) == 0;
-}
-
-/* Where --log-dir points, made if missing, as an absolute path: ranks may live elsewhere. */
-static int find_log_dir(const char *stated, char room[static PATH_MAX], struct err *err)
-{
-    if (mkdir(stated, 0777) < 0 && errno != EEXIST)
-        return err_set_errno(err, ERR_SPEC, errno, "--log-dir: cannot make %s", stated);
-    if (!realpath(stated, room))
-        return err_set_errno(err, ERR_SPEC, errno, "--log-dir: cannot use %s", stated);
-    return 0;
-}
-
-static int make_error_files(const struct plan *plan, struct prepared *prepared, struct err *err)
-{
-    char log_dir[PATH_MAX];
-    const char *base = plan->error_dir;
-
-    if (!base)
-        return 0;
-    if (plan->log_dir_stated) {
-        if (find_log_dir(base, log_dir, err) < 0)
-            return -1;
-        base = log_dir;
-    }
-    prepared->keep_run_dir = plan->log_dir_stated;
-    if (!make_run_dir(base, plan->log_dir_stated ? plan->job.id : "rankinit", prepared->run_dir)) {
-        if (plan->log_dir_stated)
-            return err_set_errno(err, ERR_SPEC, errno, "--log-dir: cannot make a folder in %s",
-                                 base);
-        log_info("no error files: cannot make a folder in %s", base);
-        prepared->run_dir[0] = '\0';
-        return 0;
-    }
-    for (int i = 0; i < prepared->count; i++) {
-        if (make_error_file(prepared, i, &prepared->ranks[i]) < 0)
-            prepared->ranks[i].error_path[0] = '\0';
-    }
-    return 0;
-}
-
-static int prepare_port(const struct plan *plan, struct prepared *prepared, struct err *err)
-{
-    prepared->port = plan->job.master_port;
-    if (plan->mode != PLAN_FANOUT || plan->job.node_rank != 0 || !plan->job.master_addr)
-        return 0;
-    if (prepared->port)
-        return rendezvous_probe(prepared->port, err);
-    prepared->port_fd = rendezvous_hold(plan->ephemeral_port_min, plan->ephemeral_port_max,
-                                        &prepared->port, err);
-    return prepared->port_fd < 0 ? -1 : 0;
-}
-
-/*
  * Sockets that were passed to us are passed on to a single leader, whose pid must stand in
  * LISTEN_PID or it would not take them; several cannot share them.
  */
@@ -202,14 +112,13 @@ static void prepare_bind(const struct plan_place *place, struct prepared_bind *b
 static void prepare_rank(const struct plan *plan, struct prepared *prepared, int local_rank)
 {
     struct prepared_rank *rank = &prepared->ranks[local_rank];
-    struct rankenv_late late = {.master_port = prepared->port,
-                                .attempt = 0,
-                                .error_file = rank->error_path[0] ? rank->error_path : NULL,
-                                .ready_file = NULL};
+    struct attempt_names names;
+    struct rankenv_late late = attempt_late(plan, prepared, local_rank, &names);
 
     rankenv_argv(plan, local_rank, &rank->argv);
     rankenv_build(plan, local_rank, &late, &rank->env);
     find_listen_pid(plan, &rank->env, &rank->listen_pid);
+    attempt_find_slots(plan, rank);
     find_paths(rank->argv.items[0], env_get(strvec_texts(&rank->env), "PATH"), &rank->paths);
     find_script(plan, rank);
     if (plan->places)
@@ -238,46 +147,27 @@ int prepare_all(const struct plan *plan, struct prepared *ret, struct err *err)
     for (int i = 0; i < ret->count; i++)
         ret->ranks[i].error_fd = -1;
     ret->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (prepare_port(plan, ret, err) < 0 || make_error_files(plan, ret, err) < 0)
+    ret->confine.security = &plan->security;
+    if (seccomp_compile(&plan->security, &ret->confine.filter, err) < 0 ||
+        attempt_make_run_dir(plan, ret, err) < 0 || attempt_make(plan, ret, 0, err) < 0)
         return -1;
     for (int i = 0; i < ret->count; i++)
         prepare_rank(plan, ret, i);
+    attempt_fill_slots(ret, 0);
     return 0;
 }
 
-/* Removes `name` (a directory of ours that holds only what we made) below dir_fd. */
-static void remove_rank_dir(int dir_fd, int local_rank)
+int prepare_again(const struct plan *plan, struct prepared *prepared, int attempt, struct err *err)
 {
-    char name[16];
-
-    snprintf(name, sizeof(name), "%d", local_rank);
-    {
-        CLEANUP_FD int rank_fd = openat(dir_fd, name,
-                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-        if (rank_fd >= 0)
-            unlinkat(rank_fd, "error.json", 0);
-    }
-    unlinkat(dir_fd, name, AT_REMOVEDIR);
+    if (attempt_make(plan, prepared, attempt, err) < 0)
+        return -1;
+    attempt_fill_slots(prepared, attempt);
+    return 0;
 }
 
 void prepare_clean(struct prepared *prepared)
 {
-    if (!prepared->run_dir[0] || prepared->keep_run_dir)
-        return;
-    CLEANUP_FD int run_fd = open(prepared->run_dir,
-                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (run_fd < 0)
-        return;
-    {
-        CLEANUP_FD int attempt_fd = openat(run_fd, "attempt_0",
-                                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-        for (int i = 0; attempt_fd >= 0 && i < prepared->count; i++)
-            remove_rank_dir(attempt_fd, i);
-    }
-    unlinkat(run_fd, "attempt_0", AT_REMOVEDIR);
-    rmdir(prepared->run_dir);
+    attempt_clean(prepared);
 }
 
 void prepare_release(struct prepared *prepared)
@@ -292,6 +182,7 @@ void prepare_release(struct prepared *prepared)
         strvec_release(&rank->script);
     }
     free(prepared->ranks);
+    seccomp_release_filter(&prepared->confine.filter);
     cleanup_fd(&prepared->port_fd);
     cleanup_fd(&prepared->null_fd);
 }

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "model/plan.h"
+#include "sys/confine.h"
 
 #define PREPARE_PID_DIGITS 10
 
@@ -24,6 +25,11 @@ struct prepared_bind {
     unsigned long memory_nodes[16]; /* 1024, as many as the kernel can have */
 };
 
+/* Where in env stands what the next attempt changes; NULL: nothing will, or it is not ours to say. */
+struct prepared_slots {
+    char *port, *restarts, *attempt, *error_file, *ready_file;
+};
+
 struct prepared_rank {
     struct strvec argv;
     struct strvec env;
@@ -31,18 +37,23 @@ struct prepared_rank {
     struct strvec script; /* argv for a shell that runs a script without "#!"; empty: none */
     char *listen_pid;     /* in env: where the child writes its own pid (sd_listen_fds(3)); NULL */
     struct prepared_bind bind;
-    int error_fd; /* our own view of its error file; -1: none */
-    char error_path[PATH_MAX];
+    struct prepared_slots slots;
+    int error_fd;              /* our own view of its error file; -1: none */
+    char dir[PATH_MAX];        /* its own, for these two; empty: none */
+    char error_path[PATH_MAX]; /* empty: none */
+    char ready_path[PATH_MAX]; /* RANKINIT_THIS_READY_FILE, which it may make; empty: none */
 };
 
 struct prepared {
     int count;
     struct prepared_rank *ranks;
-    int port;               /* the rendezvous port of this run */
-    int port_fd;            /* holds it; -1 if a stated one is used */
+    int port;    /* the rendezvous port of this run */
+    int port_fd; /* holds it; -1 if a stated one is used */
+    struct confine confine;
     int null_fd;            /* /dev/null for ranks without stdin; -1 if there is none */
     char run_dir[PATH_MAX]; /* where the error files are; empty: none */
     bool keep_run_dir;      /* --log-dir: it is the user's */
+    int attempt;            /* whose folder is there; -1: none yet */
 };
 
 /*
@@ -56,6 +67,12 @@ void prepare_limits(struct rlimit *ret_inherited);
  * that cannot be used), ERR_SYSTEM. An unwritable scratch directory only means no error files.
  */
 int prepare_all(const struct plan *plan, struct prepared *ret, struct err *err);
+
+/*
+ * Prepares the next attempt, once nothing of the last one runs: needs no memory. ERR_PORT,
+ * ERR_SYSTEM.
+ */
+int prepare_again(const struct plan *plan, struct prepared *prepared, int attempt, struct err *err);
 
 /* Removes the run directory unless it is to be kept. Never follows a link out of it. */
 void prepare_clean(struct prepared *prepared);

@@ -2,13 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "model/sentence.h"
 #include "report/page.h"
 #include "report/summary.h"
 #include "sys/file.h"
+#include "sys/source.h"
 
 #define PAGE_MAX   16384
 #define READ_EXTRA (2u << 20) /* for error files that are large; not touched until there is one */
@@ -75,21 +76,39 @@ static void say_page(const struct publish *publish, const struct verdict *verdic
     relay_last_line(relay, page.data, page.len, deadline_ns);
 }
 
-void publish_final(struct publish *publish, struct relay *relay, int64_t deadline_ns,
+/* Init mode has no report: what could not be ended is said all the same. */
+static void say_left(const struct publish *publish)
+{
+    const struct outcome *outcome = publish->outcome;
+    char room[256];
+
+    for (int i = 0; i < outcome->unreaped_count; i++) {
+        struct buf text = BUF_OVER(room);
+
+        sentence_unreaped(&outcome->unreaped[i], publish->plan, &text);
+        log_notice("%.*s", (int)text.len, text.data);
+    }
+}
+
+void publish_final(struct publish *publish, struct relay *relay, struct relay_wait wait,
                    struct verdict *ret)
 {
     const struct plan_report *report = &publish->plan->report;
+    int64_t deadline_ns;
 
     outcome_judge(publish->outcome, publish->plan, ret);
     write_log(publish, ret);
     if (report->summary)
         deliver_summary(&publish->deliver, publish->document,
                         render(publish, ret, SUMMARY_FULL_MAX));
-    relay_finish(relay, deadline_ns);
+    /* Who did not take what the ranks had said need not be waited for again. */
+    deadline_ns = relay_finish(relay, wait) ? relay->now_ns + wait.patience_ns : relay->now_ns;
     if (report->page && !(report->quiet && ret->word == VERDICT_SUCCEEDED))
         say_page(publish, ret, relay, deadline_ns);
     else if (ret->word == VERDICT_FAILED && !ret->from_rank)
         log_error("%s", ret->message);
+    if (publish->plan->mode == PLAN_INIT && !report->page)
+        say_left(publish);
     if (report->json_line && ret->word != VERDICT_SUCCEEDED) {
         size_t len = render(publish, ret, SUMMARY_LINE_MAX - 1);
 
@@ -108,12 +127,10 @@ int publish_refusal(const struct plan *plan, const struct err *why)
     struct err unheard = ERR_INIT;
     struct verdict verdict;
     struct publish publish;
-    struct timespec now;
     size_t len;
 
     log_error("%s", why->message);
-    clock_gettime(CLOCK_REALTIME, &now);
-    outcome.start_realtime_ns = now.tv_sec * 1000000000LL + now.tv_nsec;
+    outcome.start_realtime_ns = source_realtime();
     outcome_judge(&outcome, plan, &verdict);
     if (publish_init(&publish, plan, &outcome, &unheard) == 0) {
         write_log(&publish, &verdict);

@@ -30,9 +30,9 @@ void publish_now(struct publish *publish);
 
 /*
  * The end: termination log and summary file, then, after all that ranks have said, the page for
- * people and the last line. Writes the final judgement to *ret.
+ * people and the last line; wait is for all of them. Writes the final judgement to *ret.
  */
-void publish_final(struct publish *publish, struct relay *relay, int64_t deadline_ns,
+void publish_final(struct publish *publish, struct relay *relay, struct relay_wait wait,
                    struct verdict *ret);
 
 /*

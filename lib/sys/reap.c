@@ -20,12 +20,23 @@ pid_t reap_peek(int *ret_status)
     return info.si_pid;
 }
 
-bool reap_stopped(pid_t pid)
+bool reap_is_dead(pid_t pid)
 {
     siginfo_t info;
 
     memset(&info, 0, sizeof(info));
-    return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid;
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+           info.si_pid == pid;
+}
+
+int reap_stopped(pid_t pid)
+{
+    siginfo_t info;
+
+    memset(&info, 0, sizeof(info));
+    if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) < 0 || info.si_pid != pid)
+        return 0;
+    return info.si_status;
 }
 
 bool reap_take(pid_t pid, struct rusage *ret_usage)

@@ -16,8 +16,11 @@
  */
 pid_t reap_peek(int *ret_status);
 
-/* True if this child has stopped (SIGTSTP, SIGTTIN, SIGSTOP, ...) since the last look. */
-bool reap_stopped(pid_t pid);
+/* True if this child has ended and was not reaped yet. */
+bool reap_is_dead(pid_t pid);
+
+/* The signal (SIGTSTP, SIGTTIN, SIGSTOP, ...) by which this child has stopped since the last look; 0. */
+int reap_stopped(pid_t pid);
 
 /* Reaps that child; its use of resources is written. False if it was not there. */
 bool reap_take(pid_t pid, struct rusage *ret_usage);

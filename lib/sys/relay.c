@@ -12,18 +12,12 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 
-#define TURNS      8          /* of one stream in one wake-up, while nobody else waits */
-#define LAST_TURNS 256        /* when its rank has ended: a pipe holds up to 1 MiB */
-#define SLICE_NS   20000000LL /* of waiting for one console while the other has work too */
+#define TURNS      8   /* of one stream in one wake-up, while nobody else waits */
+#define LAST_TURNS 256 /* when its rank has ended: a pipe holds up to 1 MiB */
 
 static bool stalled(const struct console *console)
 {
     return console->source.events != 0;
-}
-
-static int64_t relay_clock(const struct relay *relay)
-{
-    return source_clock() - relay->epoch_ns;
 }
 
 /* Reads and writes by turns as long as there is something to read and it can be written. */
@@ -32,8 +26,13 @@ static void pump(struct relay_stream *stream, int turns, int64_t now_ns)
     struct console *console = stream->console;
 
     for (int i = 0; i < turns && !stream->ended; i++) {
-        size_t got = relay_read(stream, now_ns);
-        bool filled = stream->len == stream->size;
+        size_t got = relay_move(stream, now_ns);
+        bool filled;
+
+        if (got > 0)
+            continue;
+        got = relay_read(stream, now_ns);
+        filled = stream->len == stream->size || console == &stream->relay->nowhere;
 
         relay_turn(stream, now_ns);
         relay_give_back(stream);
@@ -69,15 +68,20 @@ static void find_deadline(struct relay *relay)
     }
 }
 
-static void console_ready(struct relay *relay, struct console *console, int64_t now_ns)
+void relay_end_stall(struct relay *relay, struct console *console, int64_t now_ns)
 {
-    relay->now_ns = now_ns;
-    /* While it stalled we did not read: that was our silence, not the ranks'. */
+    /* We did not read: that was our silence, not the ranks'. */
     for (int i = 0; i < relay->count; i++) {
         if (relay->streams[i].console == console)
             relay->streams[i].last_input_ns = relay->streams[i].line_ns = now_ns;
     }
     source_watch(relay->epoll_fd, &console->source, 0);
+}
+
+static void console_ready(struct relay *relay, struct console *console, int64_t now_ns)
+{
+    relay->now_ns = now_ns;
+    relay_end_stall(relay, console, now_ns);
     relay_round(relay, console, now_ns);
     find_deadline(relay);
 }
@@ -146,6 +150,7 @@ static int reserve_rings(struct relay *relay, const struct plan_output *output, 
     relay->bulk = ring;
     if (pipe2(relay->scratch, O_CLOEXEC | O_NONBLOCK) < 0)
         return err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe");
+    (void)fcntl(relay->scratch[1], F_SETPIPE_SZ, RELAY_BULK);
     return 0;
 }
 
@@ -157,6 +162,7 @@ static void init_rank(struct relay *relay, int local_rank, struct outcome *outco
         relay->streams[2 * local_rank + which] = (struct relay_stream){
             .source = {.fd = -1, .ready = stream_ready},
             .relay = relay,
+            .outlet = which == 0 ? relay->out : relay->err,
             .console = which == 0 ? relay->out : relay->err,
             .which = which == 0 ? EVIDENCE_STDOUT : EVIDENCE_STDERR,
             .local_rank = local_rank,
@@ -176,7 +182,7 @@ int relay_init(struct relay *relay, const struct plan *plan, struct outcome *out
     relay->epoch_ns = source_clock();
     relay->deadline_ns = INT64_MAX;
     relay->plan = plan;
-    relay->scratch[0] = relay->scratch[1] = -1;
+    relay->scratch[0] = relay->scratch[1] = relay->nowhere.source.fd = -1;
     open_consoles(relay);
     relay->ranks = calloc(ranks, sizeof(*relay->ranks));
     relay->streams = calloc(2 * ranks, sizeof(*relay->streams));
@@ -214,6 +220,9 @@ static int open_stream(struct relay_stream *stream, int *ret_write_end, struct e
     CLEANUP_FD int read_end = ends[0];
     CLEANUP_FD int write_end = ends[1];
 
+    /* Fewer, longer turns; with many ranks the kernel's memory counts more. */
+    if (stream->relay->count <= RELAY_WIDE_MAX)
+        (void)fcntl(read_end, F_SETPIPE_SZ, RELAY_BULK);
     if (fcntl(read_end, F_SETFL, O_NONBLOCK) < 0)
         return err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe for rank output");
     stream->source.fd = read_end;
@@ -234,8 +243,9 @@ int relay_open_rank(struct relay *relay, int local_rank, int ret_write_ends[2], 
 
     ret_write_ends[0] = ret_write_ends[1] = -1;
     rank->seen_kind = EVIDENCE_NONE;
-    rank->ended = rank->told = false;
+    rank->heard = rank->ended = rank->told = false;
     for (int i = 0; i < 2; i++) {
+        relay_choose_console(&pair[i]);
         if (!pair[i].ring || pair[i].console->gone)
             continue;
         if (open_stream(&pair[i], &ret_write_ends[i], err) == 0)
@@ -262,6 +272,22 @@ void relay_rank_ended(struct relay *relay, int local_rank, int64_t now_ns)
     }
 }
 
+void relay_renew(struct relay *relay, int attempt)
+{
+    for (int i = 0; i < relay->plan->job.nproc; i++)
+        relay_prefix_render(relay->plan, i, attempt, &relay->ranks[i].prefix);
+    relay->cause_seen = relay->fresh_heard = false;
+}
+
+bool relay_is_blocked(const struct relay *relay)
+{
+    for (int i = 0; i < relay->count; i++) {
+        if (!relay->streams[i].ended && relay->streams[i].source.events == 0)
+            return true;
+    }
+    return false;
+}
+
 int64_t relay_deadline(const struct relay *relay)
 {
     return relay->deadline_ns;
@@ -275,111 +301,6 @@ void relay_tick(struct relay *relay, int64_t now_ns)
     for (int i = 0; i < 2; i++)
         relay_round(relay, &relay->consoles[i], now_ns);
     find_deadline(relay);
-}
-
-static int milliseconds(int64_t ns)
-{
-    int64_t rounded = ns / 1000000 + 1;
-
-    return rounded > INT_MAX ? INT_MAX : (int)rounded;
-}
-
-/* Relays what there is now without waiting for more; true if something is left to do. */
-static bool drain(struct relay *relay, struct console *console)
-{
-    bool left = false;
-
-    for (int i = 0; i < relay->count; i++) {
-        struct relay_stream *stream = &relay->streams[i];
-
-        if (stream->console == console && stream->len < stream->size &&
-            relay_read(stream, relay->now_ns) == 0)
-            relay_end_stream(stream, relay->now_ns);
-    }
-    relay_round(relay, console, relay->now_ns);
-    for (int i = 0; i < relay->count; i++) {
-        const struct relay_stream *stream = &relay->streams[i];
-
-        left |= stream->console == console && (stream->len > 0 || !stream->ended);
-    }
-    return left || console->own_len > 0;
-}
-
-static void wait_for_room(struct relay *relay, struct console *console, int64_t time_ns)
-{
-    if (stalled(console) && console_wait(console, milliseconds(time_ns)))
-        source_watch(relay->epoll_fd, &console->source, 0);
-}
-
-void relay_finish(struct relay *relay, int64_t deadline_ns)
-{
-    for (;;) {
-        bool out = drain(relay, relay->out);
-        bool err = relay->err != relay->out && drain(relay, relay->err);
-        int64_t left;
-
-        relay->now_ns = relay_clock(relay);
-        left = deadline_ns - relay->now_ns;
-        if ((!out && !err) || left <= 0)
-            break;
-        if (out && err && left > SLICE_NS)
-            left = SLICE_NS;
-        if (out)
-            wait_for_room(relay, relay->out, left);
-        if (err)
-            wait_for_room(relay, relay->err, left);
-    }
-    for (int i = 0; i < relay->count; i++) {
-        relay_end_stream(&relay->streams[i], relay->now_ns);
-        relay->streams[i].len = 0;
-    }
-    relay->deadline_ns = INT64_MAX;
-}
-
-/* Waits for room until deadline_ns; false if it is over. */
-static bool wait_until(const struct relay *relay, const struct console *console,
-                       int64_t deadline_ns)
-{
-    int64_t left = deadline_ns - relay_clock(relay);
-
-    return left > 0 && console_wait(console, milliseconds(left));
-}
-
-/* Writes all of text; false if the time is over or nobody reads. */
-static bool push(struct relay *relay, struct console *console, struct iovec text,
-                 int64_t deadline_ns)
-{
-    while (text.iov_len > 0) {
-        ssize_t taken = console_writev(console, &text, 1);
-
-        if (taken < 0 || (taken == 0 && !wait_until(relay, console, deadline_ns)))
-            return false;
-        text.iov_base = (char *)text.iov_base + taken;
-        text.iov_len -= (size_t)taken;
-    }
-    return true;
-}
-
-void relay_last_line(struct relay *relay, const char *line, size_t len, int64_t deadline_ns)
-{
-    struct console *console = relay->err;
-    struct iovec newline = {.iov_base = (char[]){'\n'}, .iov_len = 1};
-    struct iovec text = {.iov_len = len};
-
-    if (len == 0)
-        return;
-    memcpy(&text.iov_base, &line, sizeof(line)); /* an iovec knows no const */
-    if (console->line_owner && console->line_owner != console) {
-        if (!push(relay, console, newline, deadline_ns))
-            return;
-        console->line_owner = NULL;
-    }
-    while (!console_flush_own(console)) {
-        if (!wait_until(relay, console, deadline_ns))
-            return;
-    }
-    if (push(relay, console, text, deadline_ns) && line[len - 1] != '\n')
-        push(relay, console, newline, deadline_ns);
 }
 
 void relay_release(struct relay *relay)

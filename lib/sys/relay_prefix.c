@@ -3,11 +3,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
-
-#define DAY_MS 86400000
+#include "base/calendar.h"
+#include "sys/source.h"
 
 /* Appends what fits: unlike a text of base/buf a prefix needs no byte for a NUL. */
 static void add(struct relay_prefix *prefix, const char *bytes, size_t len)
@@ -97,34 +96,14 @@ void relay_prefix_render(const struct plan *plan, int local_rank, int attempt,
     }
 }
 
-/* Year, month and day of a number of days since 1970 (the civil calendar, years from March). */
-static void civil_date(int64_t days, int date[3])
-{
-    int64_t shifted = days + 719468; /* since 0000-03-01 */
-    int64_t era = shifted / 146097;
-    int64_t day_of_era = shifted - era * 146097;
-    int64_t year = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) /
-                   365;
-    int64_t day = day_of_era - (365 * year + year / 4 - year / 100);
-    int64_t month = (5 * day + 2) / 153; /* 0: March */
-
-    date[2] = (int)(day - (153 * month + 2) / 5 + 1);
-    date[1] = (int)(month < 10 ? month + 3 : month - 9);
-    date[0] = (int)(year + era * 400 + (date[1] <= 2));
-}
-
-/* By hand: gmtime(3) reads time zone files, which there need not be. */
 static void format_time(int64_t unix_ms, char *out)
 {
-    int64_t in_day = unix_ms % DAY_MS;
-    int date[3];
+    struct calendar now = calendar_of(unix_ms / 1000);
     char room[64];
     struct buf text = BUF_OVER(room);
 
-    civil_date(unix_ms / DAY_MS, date);
-    buf_addf(&text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", date[0] % 10000, date[1], date[2],
-             (int)(in_day / 3600000), (int)(in_day / 60000 % 60), (int)(in_day / 1000 % 60),
-             (int)(in_day % 1000));
+    buf_addf(&text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", (int)(now.year % 10000), now.month,
+             now.day, now.hour, now.minute, now.second, (int)(unix_ms % 1000));
     memcpy(out, room, RELAY_TIME_SIZE);
 }
 
@@ -141,8 +120,5 @@ void relay_prefix_stamp(struct relay_prefix *prefix, int64_t unix_ms)
 
 int64_t relay_prefix_clock(void)
 {
-    struct timespec now = {0};
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return source_realtime() / 1000000;
 }

@@ -28,8 +28,7 @@ static void look_for_cause(struct relay *relay, struct relay_rank *rank)
     relay->cause_seen = true;
 }
 
-/* Shows evidence the next bytes of the pipe, but those that it has seen already. */
-static void show(struct relay_stream *stream, const char *bytes, size_t len, int64_t now_ns)
+void relay_show(struct relay_stream *stream, const char *bytes, size_t len, int64_t now_ns)
 {
     struct relay_rank *rank = rank_of(stream);
     size_t known = stream->judged < len ? stream->judged : len;
@@ -53,7 +52,7 @@ static void note_shown(struct relay_stream *stream, int64_t now_ns)
     evidence_end(rank->evidence, now_ns);
 }
 
-static size_t unread(const struct relay_stream *stream)
+size_t relay_unread(const struct relay_stream *stream)
 {
     int count = 0;
 
@@ -96,6 +95,7 @@ static char *make_room(struct relay_stream *stream)
 
     if (may_borrow(stream)) {
         stream->relay->borrower = stream;
+        stream->relay->looked = NULL;
         stream->buffer = stream->relay->bulk;
         stream->size = RELAY_BULK;
     }
@@ -116,6 +116,16 @@ void relay_give_back(struct relay_stream *stream)
     stream->relay->borrower = NULL;
 }
 
+void relay_note_heard(struct relay_stream *stream, int64_t now_ns)
+{
+    struct relay *relay = stream->relay;
+    struct relay_rank *rank = rank_of(stream);
+
+    relay->heard_ns = now_ns;
+    relay->fresh_heard |= !rank->heard;
+    rank->heard = true;
+}
+
 size_t relay_read(struct relay_stream *stream, int64_t now_ns)
 {
     ssize_t count;
@@ -129,12 +139,15 @@ size_t relay_read(struct relay_stream *stream, int64_t now_ns)
     while (count < 0 && errno == EINTR);
     if (count > 0) {
         stream->len += (size_t)count;
+        relay_note_taken(stream, (size_t)count);
+        relay_note_heard(stream, now_ns);
         note_input(stream, (size_t)count, now_ns);
-        show(stream, fresh, (size_t)count, now_ns);
+        relay_show(stream, fresh, (size_t)count, now_ns);
+        relay_keep(stream, fresh, (size_t)count, now_ns);
     } else if (count == 0 || errno != EAGAIN) {
         relay_end_stream(stream, now_ns);
     }
-    if (rank_of(stream)->ended && !stream->shown && unread(stream) == 0)
+    if (rank_of(stream)->ended && !stream->shown && relay_unread(stream) == 0)
         note_shown(stream, now_ns);
     if (count > 0)
         return (size_t)count;
@@ -146,7 +159,7 @@ void relay_show_unread(struct relay_stream *stream, int64_t now_ns)
 {
     const int *scratch = stream->relay->scratch;
     int size = fcntl(stream->source.fd, F_GETPIPE_SZ);
-    size_t waiting = unread(stream);
+    size_t waiting = relay_unread(stream);
     size_t known = stream->judged;
     char room[4096];
     ssize_t seen, count;
@@ -156,7 +169,7 @@ void relay_show_unread(struct relay_stream *stream, int64_t now_ns)
         (void)fcntl(scratch[1], F_SETPIPE_SZ, size);
     seen = tee(stream->source.fd, scratch[1], INT_MAX, SPLICE_F_NONBLOCK);
     while ((count = read(scratch[0], room, sizeof(room))) > 0)
-        show(stream, room, (size_t)count, now_ns);
+        relay_show(stream, room, (size_t)count, now_ns);
     if (seen > 0)
         stream->judged = (size_t)seen > known ? (size_t)seen : known;
     if (stream->judged >= waiting)
@@ -171,6 +184,8 @@ void relay_end_stream(struct relay_stream *stream, int64_t now_ns)
     source_watch(stream->relay->epoll_fd, &stream->source, 0);
     close(stream->source.fd);
     stream->source.fd = -1;
+    relay_note_taken(stream, SIZE_MAX);
+    relay_end_file(stream);
     note_shown(stream, now_ns);
 }
 
@@ -188,7 +203,7 @@ static void show_last(struct relay_stream *stream, int64_t now_ns)
     ssize_t count;
 
     while (looked < LAST_LOOK && (count = read(stream->source.fd, stream->ring, RELAY_RING)) > 0) {
-        show(stream, stream->ring, (size_t)count, now_ns);
+        relay_show(stream, stream->ring, (size_t)count, now_ns);
         looked += (size_t)count;
     }
 }
@@ -203,9 +218,10 @@ void relay_end_console(struct relay *relay, struct console *console, int64_t now
 
         if (stream->console != console)
             continue;
-        stream->start = stream->len = stream->lines = stream->seam = 0;
-        relay_give_back(stream);
-        if (!stream->ended) {
+        relay_hide(stream);
+        relay_choose_console(stream);
+        relay_watch_stream(stream);
+        if (!stream->ended && stream->console == console) {
             show_last(stream, now_ns);
             relay_end_stream(stream, now_ns);
         }

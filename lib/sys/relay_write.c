@@ -9,8 +9,7 @@ static bool stalled(const struct console *console)
     return console->source.events != 0;
 }
 
-/* From now on nothing is tried until the console can be written again. */
-static void stall(struct relay *relay, struct console *console)
+void relay_stall(struct relay *relay, struct console *console)
 {
     /* What cannot be watched hardly ever stalls; if it does, it is tried again in a while. */
     if (source_watch(relay->epoll_fd, &console->source, EPOLLOUT) < 0)
@@ -75,7 +74,7 @@ static bool begin_line(struct relay *relay, struct console *console, int64_t now
     if (owner_until(relay, console) > now_ns)
         return false;
     if (console_writev(console, &piece, 1) == 0) {
-        stall(relay, console);
+        relay_stall(relay, console);
         return false;
     }
     console->line_owner = NULL;
@@ -89,7 +88,7 @@ void relay_flush_own(struct relay *relay, struct console *console, int64_t now_n
     if (console->line_owner != console && !begin_line(relay, console, now_ns))
         relay_note_owner(relay, console);
     else if (!console_flush_own(console))
-        stall(relay, console);
+        relay_stall(relay, console);
 }
 
 /* True if this stream may write now. */
@@ -219,6 +218,24 @@ static size_t consume(struct relay_stream *stream, size_t prefix_len, size_t wri
     return before - stream->len;
 }
 
+void relay_note_moved(struct relay_stream *stream, const char *bytes, size_t len, int64_t now_ns)
+{
+    struct console *console = stream->console;
+    const char *newline = memrchr(bytes, '\n', len);
+    size_t tail = newline ? (size_t)(bytes + len - newline) - 1 : len;
+
+    if (newline || !stream->midline) {
+        stream->line_ns = stream->owned_ns = now_ns;
+        stream->redrawn = false;
+    }
+    stream->midline = tail > 0;
+    stream->redrawn = stream->redrawn || memchr(bytes + len - tail, '\r', tail);
+    stream->last_input_ns = now_ns;
+    stream->relay->taken += len;
+    console->line_owner = tail > 0 ? stream : NULL;
+    stream->relay->next = (int)(stream - stream->relay->streams + 1) % stream->relay->count;
+}
+
 static void tell_failed(struct console *console)
 {
     if (!console->failed || console->failed_told)
@@ -243,10 +260,11 @@ static void write_out(struct relay_stream *stream, size_t left, int64_t now_ns)
             return;
         }
         if (taken == 0) {
-            stall(relay, console);
+            relay_stall(relay, console);
             return;
         }
         left -= consume(stream, prefix->len, (size_t)taken, now_ns);
+        relay->taken += (size_t)taken;
         relay->next = (int)(stream - relay->streams + 1) % relay->count;
     }
 }

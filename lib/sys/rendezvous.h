@@ -1,5 +1,5 @@
 /*
- * The rendezvous port of node 0. Layer: sys. (Waiting for the master comes later.)
+ * The rendezvous port of node 0. Layer: sys.
  */
 #ifndef RANKINIT_SYS_RENDEZVOUS_H
 #define RANKINIT_SYS_RENDEZVOUS_H

@@ -20,10 +20,20 @@ int source_watch(int epoll_fd, struct source *source, uint32_t events)
     return 0;
 }
 
-int64_t source_clock(void)
+static int64_t read_clock(clockid_t clock)
 {
     struct timespec now = {0};
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t source_clock(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t source_realtime(void)
+{
+    return read_clock(CLOCK_REALTIME);
 }

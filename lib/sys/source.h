@@ -23,4 +23,7 @@ int source_watch(int epoll_fd, struct source *source, uint32_t events);
 /* Nanoseconds of CLOCK_MONOTONIC, the clock of every deadline here. */
 int64_t source_clock(void);
 
+/* Nanoseconds of CLOCK_REALTIME since 1970: for what people read, never for a deadline. */
+int64_t source_realtime(void);
+
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "sys/terminal.h"
 
 static void child_tell(int status_fd, enum spawn_stage stage, int errnum)
 {
@@ -22,6 +23,16 @@ static _Noreturn void child_fail(int status_fd, enum spawn_stage stage, int errn
 {
     child_tell(status_fd, stage, errnum);
     _exit(127);
+}
+
+/* What a stage of confine.h has to say; context is the status pipe. */
+static void child_confine_tell(void *context, enum spawn_stage stage, int errnum)
+{
+    const int *status_fd = context;
+
+    if (spawn_stage_is_fatal(stage))
+        child_fail(*status_fd, stage, errnum);
+    child_tell(*status_fd, stage, errnum);
 }
 
 /* Puts from[i] at descriptor i. Targets below 3 cannot clash: what is ours lies above. */
@@ -96,12 +107,14 @@ static void child_bind(const struct prepared_bind *bind, int status_fd)
 
 static _Noreturn void child_run(const struct spawn_request *request, pid_t parent, int status_fd)
 {
+    int errnum;
+
     setpgid(0, 0);
-    if (request->die_with_parent)
-        child_die_with(parent);
     /* Still with every signal blocked: a background group would be stopped by SIGTTOU here. */
     if (request->terminal)
         tcsetpgrp(STDIN_FILENO, getpid());
+    if (request->no_terminal)
+        terminal_leave();
     if (request->signals)
         sigset_child_keep(request->signals);
     else
@@ -109,18 +122,26 @@ static _Noreturn void child_run(const struct spawn_request *request, pid_t paren
     if (child_stdio(request->stdio) < 0)
         child_fail(status_fd, STAGE_STDIO, errno);
     setrlimit(RLIMIT_NOFILE, request->nofile);
+    confine_child_limits(request->confine, child_confine_tell, &status_fd);
     child_bind(&request->program->bind, status_fd);
+    confine_child_user(request->confine, child_confine_tell, &status_fd);
+    /* The kernel forgets it when the user or the capabilities change. */
+    if (request->die_with_parent)
+        child_die_with(parent);
     if (request->workdir && chdir(request->workdir) < 0)
         child_fail(status_fd, STAGE_WORKDIR, errno);
     if (request->program->listen_pid)
         child_write_pid(request->program->listen_pid);
     sigset_child_unblock(request->signals ? request->signals->mask : 0);
+    errnum = seccomp_child(&request->confine->filter);
+    if (errnum)
+        child_fail(status_fd, STAGE_SECCOMP, errnum);
     child_fail(status_fd, STAGE_EXEC, child_exec(request->program));
 }
 
 bool spawn_stage_is_fatal(enum spawn_stage stage)
 {
-    return stage != STAGE_CPUS && stage != STAGE_MEMORY;
+    return stage < STAGE_LIMIT || stage > STAGE_NICE;
 }
 
 int spawn_rank(const struct spawn_request *request, pid_t *ret_pid, int *ret_status_fd,

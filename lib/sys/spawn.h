@@ -12,15 +12,18 @@
 
 #include "base/err.h"
 #include "model/outcome.h"
+#include "sys/confine.h"
 #include "sys/prepare.h"
 #include "sys/sigset.h"
 
 struct spawn_request {
     const struct prepared_rank *program;
+    const struct confine *confine;          /* what it may do */
     const struct rlimit *nofile;            /* its limit of descriptors */
     const char *workdir;                    /* NULL: stay */
     int stdio[3];                           /* descriptors to become 0, 1, 2; -1: as inherited */
     bool terminal;                          /* take the controlling terminal, best effort */
+    bool no_terminal;                       /* have none, best effort */
     const struct sigset_inherited *signals; /* to be kept by the program; NULL: a clean slate */
     bool die_with_parent;                   /* PR_SET_PDEATHSIG SIGKILL; not when we are PID 1 */
 };
@@ -34,7 +37,7 @@ struct spawn_failure {
     int errnum;
 };
 
-/* False for a stage whose failure is only worth a notice: binding to CPUs or memory. */
+/* False for a stage whose failure is only worth a notice: limits, CPUs, memory, scores. */
 bool spawn_stage_is_fatal(enum spawn_stage stage);
 
 /*

@@ -43,7 +43,7 @@ void die(const char *fmt, ...)
     exit(99);
 }
 
-static long number(const char *text, long least, long most)
+long number(const char *text, long least, long most)
 {
     char *end;
     long n;
@@ -81,7 +81,7 @@ static const char *signal_text(int sig, char text[16])
     return text;
 }
 
-static void write_all(int fd, const char *bytes, size_t len)
+void write_all(int fd, const char *bytes, size_t len)
 {
     while (len > 0) {
         ssize_t n = write(fd, bytes, len);
@@ -373,10 +373,17 @@ static const struct verb verbs[] = {
     {"zombie-leader", 1, verb_zombie_leader, "READY      first thread ends, another holds"},
     {"write", 3, verb_write, "FD N LEN           N lines of LEN bytes"},
     {"print", 2, verb_print, "FD TEXT [VERB...]  no newline but \\n"},
+    {"lines", 3, verb_lines, "FD RANK N          N lines of any bytes and lengths"},
+    {"check-lines", 3, verb_check_lines,
+     "RANKS N PREFIX   stdin is those, each behind PREFIX bytes"},
+    {"flood", 3, verb_flood, "FD LEN N            N lines of LEN bytes, as fast as can be"},
+    {"drain", 0, verb_drain, "                    read stdin, print how many bytes"},
     {"env", 0, verb_env, "[FILE]               sorted environment"},
     {"args", 0, verb_args, "ARG...              one a line"},
     {"state", 0, verb_state, "[FILE]             ids, signals, CPUs, capabilities, descriptors"},
     {"deny", 3, verb_deny, "CALL... -- PROGRAM   runs PROGRAM (a path), to which CALL is EPERM"},
+    {"calls-denied", 0, verb_calls_denied, "            what a filter should deny: call and errno"},
+    {"calls-needed", 0, verb_calls_needed, "            what it should not"},
     {"help", 0, verb_help, ""},
 };
 

@@ -213,6 +213,12 @@ TAP_UNUSED static size_t rig_stall(struct rig *rig, int which)
     return filled;
 }
 
+/* The end, with as much patience as there is time. */
+TAP_UNUSED static bool rig_finish(struct rig *rig, int64_t deadline_ns)
+{
+    return relay_finish(&rig->relay, (struct relay_wait){INT64_MAX / 2, deadline_ns});
+}
+
 TAP_UNUSED static void rig_release(struct rig *rig)
 {
     relay_release(&rig->relay);

@@ -36,6 +36,9 @@ TEST(sets)
     tap_ok(cpuset_within(&a, &b) && !cpuset_within(&b, &a) && !cpuset_equal(&a, &b));
     tap_ok(cpuset_has(&a, 70) && !cpuset_has(&a, 71));
     tap_ok(!cpuset_has(&a, -1) && !cpuset_has(&a, CPUSET_MAX));
+    cpuset_subtract(&b, &a);
+    tap_eq_int(cpuset_count(&b), 6);
+    tap_ok(!cpuset_has(&b, 64) && cpuset_has(&b, 65) && !cpuset_has(&b, 70));
 }
 
 TAP_MAIN()

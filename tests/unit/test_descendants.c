@@ -67,6 +67,36 @@ TEST(children_and_theirs_whatever_their_names)
     tap_ok(descendants_none(&descendants));
 }
 
+TEST(children_are_found_without_proc_and_earlier_ones_spared)
+{
+    struct descendants none = {.self = getpid()};
+    struct descendants later;
+    struct stage stage;
+    struct seen seen = {0};
+    pid_t child;
+
+    if (!tap_ok(stage_open(&stage)))
+        return;
+    child = fork();
+    if (child == 0) {
+        setpgid(0, 0);
+        if (fork() == 0)
+            stage_play(&stage);
+        stage_play(&stage);
+    }
+    stage_next(&stage);
+    stage_next(&stage);
+    /* Not the grandchild, which is nobody's but its parent's to wait for. */
+    if (child > none.self) { /* else the pids have begun anew */
+        tap_eq_int(descendants_children(&none, see, &seen), 1);
+        tap_ok(find(&seen, child) != NULL);
+    }
+    descendants_init(&later);
+    later.spared_started[0] = 0; /* as noted without /proc */
+    tap_eq_int(descendants_children(&later, see, &seen), 0);
+    stage_close(&stage);
+}
+
 TEST(zombies_are_still_somebody)
 {
     struct descendants descendants;

@@ -173,6 +173,30 @@ static const char *settled(struct fixture *f, const char *inherited, const char 
     return room;
 }
 
+/* A spec may spell out what holds anyway. */
+TEST(one_device_per_rank_in_a_spec_asks_for_none)
+{
+    struct fixture f = fixture_new();
+
+    tap_eq_int(fixture_spec(&f, OPT_GPUS_PER_RANK, "1"), 0);
+    tap_eq_str(settled(&f, NULL, "", 2), "left ;");
+    fixture_again(&f);
+    tap_eq_int(fixture_spec(&f, OPT_GPUS_PER_RANK, "2"), 0);
+    tap_has_str(settled(&f, NULL, "", 2), "!69 spec.yaml: devices.per_rank asks for devices");
+    fixture_free(&f);
+}
+
+TEST(no_devices_leave_nothing_to_choose)
+{
+    struct fixture f = fixture_new();
+
+    fixture_gpus(&f, 4);
+    tap_eq_str(settled(&f, NULL, "--device-mode none --devices 0 --gpus-per-rank 2", 1), "set ");
+    tap_ok(fixture_noticed(&f, "--devices=0 has no effect: --device-mode=none"));
+    tap_ok(fixture_noticed(&f, "--gpus-per-rank=2 has no effect: --device-mode=none"));
+    fixture_free(&f);
+}
+
 TEST(modes_give_ranks_their_devices)
 {
     static const struct {
@@ -201,7 +225,9 @@ TEST(modes_give_ranks_their_devices)
         {0, 2, NULL, "--device-mode isolated", "!69 --device-mode asks for devices, but there is"},
         {0, 1, NULL, "--devices 0", "!69 --devices asks for devices"},
         {0, 1, NULL, "--nproc-per-node gpu", "!69 --nproc-per-node asks for devices"},
-        {0, 1, NULL, "--gpus-per-rank 1", "!69 --gpus-per-rank asks for devices"},
+        {0, 1, NULL, "--gpus-per-rank 1",
+         "!69 --gpus-per-rank asks for devices, but there is no /dev/nvidia*: run the container "
+         "with its GPUs; without --gpus-per-rank ranks run on the CPU"},
         {4, 1, "", "--virtual-local-rank",
          "!69 --virtual-local-rank asks for devices, but CUDA_VIS"},
         {4, 2, "MIG-1,MIG-2", "--device-mode shared", "!78 --device-mode shared with 2 MIG"},

@@ -88,6 +88,12 @@ TEST(the_driver_s_grammar)
 {
     static const struct row rows[] = {
         {"gpu:0-3", "CUDA_VISIBLE_DEVICES=1gpu2,2ampere", "", "2 shared left 1gpu2,2ampere t4"},
+        {"gpu:0-3", "CUDA_VISIBLE_DEVICES=0-3", "",
+         "!78 CUDA_VISIBLE_DEVICES=0-3: of \"0-3\" the driver reads only the number that it"},
+        {"gpu:0-3", "CUDA_VISIBLE_DEVICES=0;1", "",
+         "!78 CUDA_VISIBLE_DEVICES=0;1: of \"0;1\" the driver reads only the number"},
+        {"gpu:0-3", "CUDA_VISIBLE_DEVICES=2,0:1", "",
+         "!78 CUDA_VISIBLE_DEVICES=2,0:1: of \"0:1\" the driver reads only the number"},
         {"gpu:0-3", "CUDA_VISIBLE_DEVICES=0,1,2,-1,3", "",
          "!78 CUDA_VISIBLE_DEVICES=0,1,2,-1,3: the driver stops at \"-1\""},
         {"gpu:0-3", "CUDA_VISIBLE_DEVICES=0,1,2,1", "",

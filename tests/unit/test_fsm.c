@@ -223,6 +223,100 @@ TEST(a_stop_before_the_start_starts_nothing)
     tap_eq_int(b.last.count, 0);
 }
 
+TEST(ranks_that_hang_are_made_to_say_where)
+{
+    struct bench b;
+
+    started(&b, 2);
+    feed(&b, FSM_HUNG, -1, SECOND);
+    tap_eq_int(b.fsm.state, FSM_DUMPING);
+    tap_ok(did(&b, FSM_ABORT_LEADERS));
+    tap_eq_int(fsm_deadline(&b.fsm), 4 * SECOND);
+    tap_ok(!fsm_takes_limits(&b.fsm));
+    feed(&b, FSM_RANK_FAILED, 0, 2 * SECOND);
+    tap_ok(did(&b, FSM_STOP_GROUP));
+    feed(&b, FSM_DEADLINE, -1, 4 * SECOND); /* the other one has not died of it */
+    tap_eq_int(b.fsm.state, FSM_DRAINING);
+    tap_ok(did(&b, FSM_TERM_LEADERS));
+    tap_eq_int(fsm_deadline(&b.fsm), 14 * SECOND);
+}
+
+TEST(the_time_limit_is_a_stop_with_the_whole_grace)
+{
+    struct fsm_config init = fanout;
+    struct bench b;
+
+    init.escalate = false; /* a program that is only watched over, too */
+    bench_init(&b, &init, 1);
+    feed(&b, FSM_GO, -1, 0);
+    tap_ok(fsm_takes_limits(&b.fsm));
+    feed(&b, FSM_TIMEOUT, -1, SECOND);
+    tap_eq_int(b.fsm.state, FSM_DRAINING);
+    tap_ok(did(&b, FSM_STOP_LEADERS));
+    tap_eq_int(fsm_deadline(&b.fsm), 21 * SECOND);
+    feed(&b, FSM_HUNG, -1, 2 * SECOND);
+    tap_eq_int(b.fsm.state, FSM_DRAINING);
+}
+
+TEST(no_limit_cuts_short_what_settles)
+{
+    struct bench b;
+
+    started(&b, 3);
+    feed(&b, FSM_RANK_ECHOED, 0, SECOND);
+    tap_ok(!fsm_takes_limits(&b.fsm));
+}
+
+TEST(a_time_limit_before_the_start_starts_nothing)
+{
+    struct bench b;
+
+    bench_init(&b, &fanout, 2);
+    feed(&b, FSM_TIMEOUT, -1, 0);
+    tap_eq_int(b.fsm.state, FSM_DONE);
+}
+
+TEST(a_restart_waits_prepares_and_starts_all)
+{
+    struct fsm_config config = fanout;
+    struct bench b;
+
+    config.backoff_ns = SECOND;
+    bench_init(&b, &config, 2);
+    feed(&b, FSM_GO, -1, 0);
+    feed(&b, FSM_RANK_FAILED, 0, SECOND);
+    feed(&b, FSM_RANK_FAILED, 1, SECOND);
+    feed(&b, FSM_EMPTY, -1, SECOND);
+    tap_eq_int(b.fsm.state, FSM_DONE);
+    feed(&b, FSM_RESTART, -1, 2 * SECOND);
+    tap_eq_int(b.fsm.state, FSM_RESTARTING);
+    tap_eq_int(fsm_deadline(&b.fsm), 3 * SECOND);
+    tap_ok(!did(&b, FSM_SPAWN_ALL));
+    feed(&b, FSM_DEADLINE, -1, 3 * SECOND);
+    tap_ok(did(&b, FSM_RENEW));
+    feed(&b, FSM_GO, -1, 3 * SECOND);
+    tap_ok(did(&b, FSM_SPAWN_ALL));
+    tap_eq_int(b.fsm.state, FSM_RUNNING);
+    tap_eq_int(b.fsm.alive, 2);
+}
+
+TEST(a_stop_or_a_failure_before_a_restart_ends_it)
+{
+    static const enum fsm_event_kind ends[] = {FSM_STOP, FSM_TIMEOUT, FSM_GIVE_UP};
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        struct bench b;
+
+        started(&b, 1);
+        feed(&b, FSM_RANK_FAILED, 0, SECOND);
+        feed(&b, FSM_EMPTY, -1, SECOND);
+        feed(&b, FSM_RESTART, -1, SECOND);
+        feed(&b, ends[i], -1, SECOND);
+        tap_eq_int(b.fsm.state, FSM_DONE);
+        tap_eq_int(fsm_deadline(&b.fsm), FSM_NEVER);
+    }
+}
+
 /* What the outside world can do next: an event that is possible, at a time not before now. */
 static void random_event(struct bench *b, int64_t *now)
 {
@@ -233,6 +327,11 @@ static void random_event(struct bench *b, int64_t *now)
     if (kind == FSM_DEADLINE && fsm_deadline(&b->fsm) != FSM_NEVER)
         *now = *now > fsm_deadline(&b->fsm) ? *now : fsm_deadline(&b->fsm);
     if (kind == FSM_EMPTY && b->fsm.alive > 0)
+        return;
+    /* A life is one attempt: what follows another is a life of its own. */
+    if (kind == FSM_RESTART || (kind == FSM_GIVE_UP && b->fsm.state != FSM_STARTING))
+        return;
+    if ((kind == FSM_TIMEOUT || kind == FSM_HUNG) && !fsm_takes_limits(&b->fsm))
         return;
     if (kind >= FSM_START_FAILED && kind <= FSM_RANK_ECHOED && !b->ranks[rank].alive)
         return;

@@ -179,6 +179,28 @@ TEST(a_rank_asked_to_dump_tells_how_far_it_is)
     is(3, "rank 6 was behind (last enqueued 110) in a collective");
 }
 
+/* It aborts without a timeout of its own, and perhaps first of all: still a consequence of one. */
+TEST(a_rank_that_ends_because_it_was_asked_to_dump_is_no_cause)
+{
+    start(1);
+    says(6,
+         "[rank6]:[E1130 23:10:07.300 ProcessGroupNCCL.cpp:1682] [PG ID 0 PG GUID 0(default_pg) "
+         "Rank 6] Received a dump signal due to a collective timeout from  rank 3 and we will try "
+         "our best to dump the debug info. Last enqueued NCCL work: 110, last completed NCCL work: "
+         "110.",
+         BEGAN + 10 * MS);
+    says(6,
+         "[rank6]:[F1130 23:10:07.301 ProcessGroupNCCL.cpp:1557] [PG ID 0 PG GUID 0(default_pg) "
+         "Rank 6] [PG ID 0 PG GUID 0(default_pg) Rank 6] Terminating the process after attempting "
+         "to dump debug info, due to collective timeout or exception.",
+         BEGAN + 11 * MS);
+    outcome_note_ended(&outcome, 6, W_EXITCODE(0, SIGABRT), BEGAN + 12 * MS);
+    wait_in_vain(1u << 6);
+    finish();
+    is(3, "rank 6 was behind (last enqueued 110) in a collective; rank 3");
+    tap_eq_str(class_of(6), "victim");
+}
+
 TEST(a_rank_in_another_operation)
 {
     start(1);

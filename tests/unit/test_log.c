@@ -40,6 +40,21 @@ TEST(prefixes)
     log_set_sink(NULL, NULL);
 }
 
+TEST(several_notices)
+{
+    struct lines lines = {.count = 0};
+    struct strvec texts = STRVEC_INIT;
+
+    strvec_push(&texts, "one");
+    strvec_push(&texts, "100%");
+    log_set_sink(keep, &lines);
+    log_notices(&texts);
+    tap_eq_uint(lines.count, 2);
+    tap_eq_str(lines.last, "rankinit: notice: 100%\n");
+    log_set_sink(NULL, NULL);
+    strvec_release(&texts);
+}
+
 TEST(levels)
 {
     struct lines lines = {.count = 0};

@@ -25,6 +25,16 @@ static void bad(enum option_id id, const char *text)
             check((id), texts[i]);                                    \
     } while (0)
 
+/* PyTorch's own examples of what its map parser takes and refuses, and ranks of two digits. */
+TEST(streams)
+{
+    EACH(good, OPT_TEE, "0", "1", "2", "3", "0:1", "0:1,1:1", "0:3,10:2", "1:0");
+    EACH(bad, OPT_TEE, "", "4", "-1", "11", "0:1,", "0:1,1", "1,0:1", "0:", ":1", "0:4", "0:1;1:1",
+         "0:1 1:1", "a:1", "4096:1", "01:1", "0:1,,1:1", "out");
+    EACH(good, OPT_LOCAL_RANKS_FILTER, "0", "0,1", "0-3,6", "4095");
+    EACH(bad, OPT_LOCAL_RANKS_FILTER, "", ",", "0,", "a", "4096", "3-1", "-1");
+}
+
 TEST(flags)
 {
     EACH(good, OPT_MODULE, "true", "false", "1", "0");
@@ -47,6 +57,28 @@ TEST(integers)
     EACH(bad, OPT_SHUTDOWN_TIMEOUT, "30s", "-1");
 }
 
+TEST(names)
+{
+    EACH(good, OPT_CAP_DROP, "ALL", "NET_RAW", "cap_net_raw,CAP_MKNOD", "_sysctl");
+    EACH(bad, OPT_CAP_DROP, "", ",", "A,", ",A", "A,,B", "A B", "1", "A-B", "CAP:x",
+         "x123456789012345678901234567890123456789012345678901234567890123456789");
+}
+
+TEST(limits_and_masks)
+{
+    EACH(good, OPT_RLIMIT, "core=0", "nofile=1024:4096", "memlock=unlimited,stack=8Mi:unlimited");
+    EACH(bad, OPT_RLIMIT, "", "core", "core=", "core=x", "cores=0", "nofile=2:1",
+         "core=0:", "core=unlimited:0", "core=0:1:2", "core=-1", "RLIMIT_CORE=0");
+    EACH(good, OPT_UMASK, "0", "7", "22", "022", "0022", "777");
+    EACH(bad, OPT_UMASK, "", "8", "1000", "00022", "-1", "0x1", "u=rwx");
+}
+
+TEST(decimals)
+{
+    EACH(good, OPT_MONITOR_INTERVAL, "0.1", "5", "5.", ".5", "300");
+    EACH(bad, OPT_MONITOR_INTERVAL, "", ".", "1.2.3", "-1", "5s", "abc", "1e3", " 1");
+}
+
 TEST(ranks)
 {
     EACH(good, OPT_NPROC_PER_NODE, "1", "8", "4096", "auto", "gpu", "cpu");
@@ -61,6 +93,15 @@ TEST(nodes)
     tap_eq_int(option_value_nnodes("3:3"), 3);
     tap_eq_int(option_value_nnodes("1:4"), -1);
     tap_eq_int(option_value_nnodes("4:1"), 0);
+}
+
+TEST(hosts)
+{
+    EACH(good, OPT_MASTER_ADDR, "host", "job-0.job.default.svc.cluster.local.", "a_b", "10.0.0.1",
+         "::1", "fe80::1%eth0", "::ffff:10.0.0.1", "2001:db8::");
+    EACH(bad, OPT_MASTER_ADDR, "", "host:29500", "[::1]", "http://host", "a b", " host", "host\n",
+         "$(POD_IP)", "$POD_IP", "a,b", "host/", "fe80::1%", "::g", "-host", "user@host",
+         "a:1,b:2");
 }
 
 TEST(ports_and_endpoints)
@@ -167,7 +208,7 @@ TEST(says_what_is_wanted)
 {
     wants(OPT_GPUS_PER_RANK, "a number from 1 to 256");
     wants(OPT_RDZV_BACKEND, "one of static, c10d");
-    wants(OPT_MASTER_PORT, "a number from 1 to 65535 or one of auto");
+    wants(OPT_MASTER_PORT, "a number from 1 to 65535 or one of auto, from-job-id");
     wants(OPT_THREADS, "a number from 1 to 4096 or one of budget, torchrun, keep");
     for (int id = 0; id < OPT__COUNT; id++) {
         char room[256];

@@ -386,6 +386,91 @@ TEST(a_handled_traceback_of_long_ago_is_not_the_first_failure)
     is("failed", "rank_exited", 9, 1);
 }
 
+/* Only one rank of many writes about its work: the others' silence is no sign that they have ended. */
+TEST(a_silent_rank_that_logged_an_error_long_ago_is_not_the_first_failure)
+{
+    start(3);
+    says(0, TRACEBACK("ValueError: skipped a batch"), SECOND);
+    exits(1, 9, 3000 * SECOND);
+    judge();
+    is("failed", "rank_exited", 9, 1);
+    told(0, SIGTERM, 3001 * SECOND);
+    dies(0, SIGTERM, 3002 * SECOND);
+    told(2, SIGTERM, 3001 * SECOND);
+    dies(2, SIGTERM, 3002 * SECOND);
+    finish();
+    is("failed", "rank_exited", 9, 1);
+    tap_eq_str(class_of(0), "stopped_by_us");
+
+    /* Whatever the order of ranks, and though one that only just raised would be. */
+    start(3);
+    says(0, TRACEBACK("ValueError: skipped a batch"), SECOND);
+    says(2, TRACEBACK("KeyError: 'x'"), 2980 * SECOND);
+    exits(1, 9, 3000 * SECOND);
+    finish();
+    tap_eq_int(verdict.root, 2);
+    start(3);
+    says(2, TRACEBACK("ValueError: skipped a batch"), 2900 * SECOND);
+    exits(1, 9, 3000 * SECOND);
+    exits(0, 8, 2950 * SECOND);
+    judge();
+    tap_eq_int(verdict.root, 2);
+
+    /* Of peers that only lost it, it is the cause, however long it hangs; and what @record wrote stays. */
+    start(2);
+    says(0, TRACEBACK("ValueError: x"), SECOND);
+    says(1, TRACEBACK(ECHO), 1800 * SECOND);
+    exits(1, 1, 1800 * SECOND);
+    finish();
+    tap_eq_int(verdict.root, 0);
+    start(2);
+    outcome.ranks[0].error_file = (struct finding){.kind = EVIDENCE_ERROR_FILE, .at_ns = SECOND};
+    exits(1, 1, 1800 * SECOND);
+    finish();
+    tap_eq_int(verdict.root, 0);
+}
+
+TEST(a_kill_is_not_explained_by_an_error_of_long_ago)
+{
+    start(1);
+    says(0, TRACEBACK("ValueError: skipped a batch"), SECOND);
+    dies(0, SIGSEGV, 3000 * SECOND);
+    finish();
+    is("failed", "rank_signaled", 139, 0);
+    tap_eq_int(verdict.cause.kind, EVIDENCE_SIGNAL);
+    tap_eq_int(verdict.cause_ns, 3000 * SECOND);
+    start(1);
+    says(0,
+         "Fatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent call first):\n"
+         "  File \"t.py\", line 4 in f\n",
+         SECOND);
+    dies(0, SIGSEGV, 100 * SECOND);
+    finish();
+    tap_eq_int(verdict.cause.kind, EVIDENCE_FAULTHANDLER);
+    /* An exit code may well be what it led to. */
+    start(1);
+    says(0, TRACEBACK("ValueError: x"), SECOND);
+    exits(0, 1, 3000 * SECOND);
+    finish();
+    tap_eq_int(verdict.cause.kind, EVIDENCE_TRACEBACK);
+    tap_eq_int(verdict.cause_ns, 3000 * SECOND);
+}
+
+TEST(a_flood_of_lost_peers_is_one)
+{
+    for (int lines = 1; lines < 40; lines++) {
+        start(2);
+        for (int i = 0; i < lines; i++)
+            says(1, i % 2 ? "RuntimeError: Connection closed by peer\n" : "OSError: Broken pipe\n",
+                 SECOND + i * MS);
+        exits(1, 1, 2 * SECOND);
+        dies(0, SIGSEGV, 4 * SECOND);
+        finish();
+        is("failed", "rank_signaled", 139, 0);
+        tap_eq_str(class_of(1), "consequence");
+    }
+}
+
 TEST(an_error_file_is_evidence_within_the_ranks_life)
 {
     start(2);

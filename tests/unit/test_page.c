@@ -255,6 +255,26 @@ TEST(all_fail_in_the_same_way)
     tap_has_str(page, "  ranks 0-1 failed in this way\n");
 }
 
+TEST(failures_from_other_frames_are_told_apart)
+{
+    static const char *const callers[] = {"train", "train", "validate", "train"};
+
+    start(4);
+    for (int i = 0; i < 4; i++) {
+        char text[256];
+
+        snprintf(text, sizeof(text),
+                 "Traceback (most recent call last):\n  File \"/app/%s.py\", line 9, in run\n"
+                 "  File \"/app/data.py\", line 42, in load\nValueError: bad batch %d\n",
+                 callers[i], i);
+        evidence_feed(outcome.ranks[i].evidence, EVIDENCE_STDERR, text, strlen(text), SECOND + i);
+        outcome_note_ended(&outcome, i, W_EXITCODE(1, 0), SECOND + MS);
+    }
+    tap_has_str(finish(), "  ranks 0-1,3 failed in this way\n");
+    tap_has_str(page,
+                "  rank 2 failed too: ValueError: bad batch 2 (data.py:42), exit code 1 after");
+}
+
 TEST(a_failure_of_our_own)
 {
     start(1);

@@ -173,6 +173,22 @@ TEST(init_mode_leaves_the_environment_untouched)
     fixture_free(&f);
 }
 
+/* What an image or a ConfigMap states is for other programs as well: told to who asks. */
+TEST(twins_and_specs_for_ranks_are_noted_in_init_mode_at_v)
+{
+    for (int verbose = 0; verbose < 2; verbose++) {
+        struct fixture f = fixture_new();
+
+        tap_eq_int(fixture_yaml(&f, "devices: {per_rank: 2}"), 0);
+        tap_eq_int(fixture_plan(&f, "RANKINIT_CPU_BIND=numa", verbose ? "-v bash" : "bash"), 0);
+        tap_eq_int(f.plan.mode, PLAN_INIT);
+        tap_eq_int(fixture_noticed(&f, "spec.yaml: devices.per_rank has no effect in init mode"),
+                   verbose);
+        tap_eq_int(fixture_noticed(&f, "RANKINIT_CPU_BIND has no effect in init mode"), verbose);
+        fixture_free(&f);
+    }
+}
+
 TEST(flags_for_ranks_are_noted_in_init_mode)
 {
     struct fixture f = fixture_new();

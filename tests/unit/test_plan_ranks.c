@@ -201,6 +201,79 @@ TEST(rows_about_the_same_or_about_nobody)
             "--nproc-per-node 2 x", ERR_SPEC, "spec.yaml: ranks[1]: env: another row states A");
 }
 
+static void check_cpus(const struct fixture *f, int local_rank, const char *want)
+{
+    const struct plan_place *place = &f->plan.places[local_rank];
+    char room[64];
+    struct buf list = BUF_OVER(room);
+
+    cpuset_write(&place->cpus, &list);
+    tap_eq_int(place->bound, want != NULL);
+    tap_eq_str(room, want ? want : "");
+    check_env(f, local_rank, "RANKINIT_THIS_CPUS", want);
+}
+
+/* The fixture's machine has CPUs 0-7. */
+TEST(cpus_of_single_ranks)
+{
+    struct fixture f;
+
+    if (planned(&f, 0, "ranks: [{local: 0, cpus: 0-4}, {local: 1-2, cpus: \"5\"}]",
+                "--nproc-per-node 4 x")) {
+        check_cpus(&f, 0, "0-4");
+        check_cpus(&f, 1, "5");
+        check_cpus(&f, 2, "5");
+        check_cpus(&f, 3, NULL);
+        check_env(&f, 0, "OMP_NUM_THREADS", "5");
+        check_env(&f, 1, "OMP_NUM_THREADS", "1");
+        check_env(&f, 3, "OMP_NUM_THREADS", "2");
+        tap_ok(fixture_noticed(&f, "rank 0: CPUs 0-4; rank 1: CPUs 5; rank 2: CPUs 5"));
+    }
+    fixture_free(&f);
+    /* The others share what is left. */
+    if (planned(&f, 0, "ranks: [{local: 1, cpus: 2-5}]",
+                "--nproc-per-node 3 --cpu-bind cores --threads 2 x")) {
+        check_cpus(&f, 0, "0-1");
+        check_cpus(&f, 1, "2-5");
+        check_cpus(&f, 2, "6-7");
+        check_env(&f, 1, "OMP_NUM_THREADS", "2");
+    }
+    fixture_free(&f);
+    if (planned(&f, 0, "ranks: [{local: 0, cpus: 0-7}]", "--nproc-per-node 2 --cpu-bind cores x")) {
+        check_cpus(&f, 0, "0-7");
+        check_cpus(&f, 1, NULL);
+        tap_ok(fixture_noticed(&f, "local rank 1 is not bound: ranks: gives all CPUs to others"));
+    }
+    fixture_free(&f);
+    refused(0, "ranks: [{local: 0, cpus: 6-9}]", "--nproc-per-node 2 x", ERR_SPEC,
+            "spec.yaml: ranks[0]: cpus: 6-9 are not all among the CPUs allowed here, 0-7");
+    refused(0, "ranks: [{local: 0-1, cpus: 0}, {local: 1, cpus: 1}]", "--nproc-per-node 2 x",
+            ERR_SPEC, "spec.yaml: ranks[1]: another row states cpus of local rank 1 too");
+    refused(0, "ranks: [{local: 2, cpus: 0}]", "--nproc-per-node 2 x", ERR_SPEC,
+            "spec.yaml: ranks[0] is about local rank 2");
+}
+
+/* A quota is no place: it bounds the threads of a rank that may run on many CPUs. */
+TEST(threads_of_single_ranks)
+{
+    struct fixture f = fixture_new();
+
+    f.facts.cpu_quota_us = 300000;
+    f.facts.cpu_period_us = 100000;
+    tap_eq_int(fixture_yaml(&f, "ranks: [{local: 0, cpus: 0-6}]"), 0);
+    if (tap_eq_int(fixture_plan(&f, "", "--nproc-per-node 2 x"), 0)) {
+        check_env(&f, 0, "OMP_NUM_THREADS", "3");
+        check_env(&f, 1, "OMP_NUM_THREADS", "1");
+    }
+    fixture_free(&f);
+    f = fixture_new();
+    f.argv0 = "torchrun";
+    tap_eq_int(fixture_yaml(&f, "ranks: [{local: 0, cpus: 0-6}]"), 0);
+    if (tap_eq_int(fixture_plan(&f, "", "--nproc-per-node 2 x"), 0))
+        check_env(&f, 0, "OMP_NUM_THREADS", "1");
+    fixture_free(&f);
+}
+
 TEST(init_mode_has_no_ranks)
 {
     struct fixture f;

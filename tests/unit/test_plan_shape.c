@@ -116,6 +116,9 @@ TEST(nodes_out_of_range_are_refused)
         fixture_code("", "--nnodes 1000000 --node-rank 0 --nproc-per-node 4096 x.py", message), 78);
     tap_has_str(message, "2^31");
     tap_eq_int(fixture_code("", "--nnodes 2 --standalone x.py", message), 78);
+    tap_eq_str(message, "--standalone is for one node, but --nnodes says 2: state one of them");
+    tap_eq_int(fixture_code("PET_NNODES=2 PET_NODE_RANK=1", "--standalone x.py", message), 78);
+    tap_eq_str(message, "--standalone is for one node, but PET_NNODES says 2: state one of them");
 }
 
 /* "ADDR:PORT" of a line, or "!CODE message". */
@@ -162,6 +165,44 @@ TEST(where_the_master_is)
                  "x.py", "m:2");
 }
 
+/* The numbers are a promise: nodes of one job may run versions of their own. */
+TEST(a_port_from_the_job_s_id)
+{
+    static const char nodes[] = "--nnodes 2 --node-rank 1 --master-addr m";
+    struct fixture f = fixture_new();
+    char line[256];
+
+    snprintf(line, sizeof(line), "%s --master-port from-job-id --rdzv-id llama-42 x", nodes);
+    check_master("", line, "m:29039");
+    check_master("PET_RDZV_ID=llama-42", "--master-port from-job-id x.py", "127.0.0.1:29039");
+    snprintf(line, sizeof(line), "%s --master-port from-job-id --rdzv-id llama-43 x", nodes);
+    check_master("", line, "m:25120");
+    snprintf(line, sizeof(line), "%s --master-port from-job-id x", nodes);
+    check_master("SLURM_JOB_ID=7", line, "m:24706");
+    check_master("SLURM_JOB_ID=7", "--rdzv-endpoint h --master-port from-job-id x", "h:24706");
+    check_master("", line, "!78 --master-port=from-job-id, but the job has no id: state --rdzv-id");
+    for (int i = 0; i < 3000; i++) {
+        fixture_again(&f);
+        snprintf(line, sizeof(line), "--master-port from-job-id --rdzv-id job-%d x", i);
+        tap_eq_int(fixture_plan(&f, "", line), 0);
+        if (f.plan.job.master_port < 23500 || f.plan.job.master_port >= 29400)
+            tap_fail(line);
+    }
+    fixture_free(&f);
+}
+
+TEST(a_port_that_is_not_used_is_a_notice)
+{
+    struct fixture f = fixture_new();
+
+    tap_eq_int(fixture_plan(&f, "", "--rdzv-endpoint h:1 --master-port 2 x"), 0);
+    tap_ok(fixture_noticed(&f, "--master-port=2 is not used: --rdzv-endpoint=h:1 says where"));
+    fixture_again(&f);
+    tap_eq_int(fixture_plan(&f, "", "--rdzv-endpoint h:2 --master-port 2 x"), 0);
+    tap_ok(!fixture_noticed(&f, "is not used"));
+    fixture_free(&f);
+}
+
 TEST(node_0_on_another_host_is_a_notice)
 {
     struct fixture f = fixture_new();
@@ -200,6 +241,23 @@ static int threads_of(const char *argv0, const char *line)
     threads = f.plan.omp_threads;
     fixture_free(&f);
     return threads;
+}
+
+TEST(a_stated_node_rank_beside_another_index_is_noted)
+{
+    struct fixture f = fixture_new();
+
+    tap_eq_int(
+        fixture_plan(&f, "JOB_COMPLETION_INDEX=1", "--nnodes 2 --node-rank 0 --master-addr m x"),
+        0);
+    tap_eq_int(f.plan.job.node_rank, 0);
+    tap_ok(fixture_noticed(&f, "--node-rank says node 0, but JOB_COMPLETION_INDEX=1"));
+    fixture_again(&f);
+    tap_eq_int(
+        fixture_plan(&f, "JOB_COMPLETION_INDEX=1", "--nnodes 2 --node-rank 1 --master-addr m x"),
+        0);
+    tap_ok(!fixture_noticed(&f, "JOB_COMPLETION_INDEX"));
+    fixture_free(&f);
 }
 
 TEST(threads_per_rank)

@@ -104,6 +104,24 @@ TEST(ranks_that_differ_have_commands_of_their_own)
     fixture_free(&f);
 }
 
+TEST(ranks_that_are_bound_show_their_cpus)
+{
+    struct fixture f = fixture_new();
+    char *text;
+
+    tap_eq_int(fixture_yaml(&f, "ranks: [{local: 1, cpus: \"0,2,4-5\"}]"), 0);
+    text = view(&f, PLAN_VIEW_TEXT, "", "--nproc-per-node 2 train.py");
+    tap_has_str(text, "\n  rank  local  devices  cpus     threads  command\n"
+                      "     0      0  -        -              4  python -u train.py\n"
+                      "     1      1  -        0,2,4-5        4  python -u train.py\n");
+    free(text);
+    text = render(&f, PLAN_VIEW_JSON);
+    tap_has_str(text, "\"local_rank\":1,\"devices\":[],\"cpus\":\"0,2,4-5\",\"threads\":4");
+    hides(text, "\"local_rank\":0,\"devices\":[],\"cpus\"");
+    free(text);
+    fixture_free(&f);
+}
+
 TEST(commands_can_be_typed_again)
 {
     struct fixture f = fixture_new();

@@ -109,7 +109,7 @@ TEST(pet_variables_become_settings)
 TEST(what_says_nothing_is_noted)
 {
     struct reading r = reading_new("PET_NNODES= MASTER_PORT=tcp://10.0.0.1:80 MASTER_ADDR= "
-                                   "PET_MAX_RESTARTS=3 PET_REDIRECTS=3 PET_TEE=0 PET_WHAT=1 "
+                                   "PET_MAX_RESTARTS=3 PET_REDIRECTS=3 PET_WHAT=1 "
                                    "PET_SERVICE_HOST=10.0.0.2 PET_LOCAL_RANKS_FILTER=0 RANK=3");
 
     tap_eq_int(reading_read(&r), 0);
@@ -118,13 +118,11 @@ TEST(what_says_nothing_is_noted)
     tap_ok(fixture_noticed(&r.f, "PET_NNODES is empty: taken as unset"));
     tap_ok(fixture_noticed(&r.f, "MASTER_PORT=tcp://10.0.0.1:80 is a link to a Kubernetes"));
     tap_ok(fixture_noticed(&r.f, "MASTER_ADDR is empty"));
-    tap_ok(
-        fixture_noticed(&r.f, "PET_MAX_RESTARTS=3 has no effect: not built yet in this version"));
-    tap_ok(fixture_noticed(&r.f, "PET_REDIRECTS=3 has no effect"));
-    tap_ok(fixture_noticed(&r.f, "PET_LOCAL_RANKS_FILTER=0 has no effect"));
+    tap_eq_int(settings_int(&r.f.settings, OPT_MAX_RESTARTS), 3);
     tap_ok(fixture_noticed(&r.f, "PET_WHAT has no effect"));
     tap_ok(fixture_noticed(&r.f, "RANK is set without WORLD_SIZE: not read"));
-    tap_eq_int(r.f.plan.notices.count, 8);
+    tap_ok(settings_stated(&r.f.settings, OPT_REDIRECTS));
+    tap_eq_int(r.f.plan.notices.count, 5);
     reading_free(&r);
 }
 
@@ -274,7 +272,9 @@ TEST(bare_rank_and_world_size_are_taken_only_when_their_meaning_is_certain)
     check_placed("RANK=1 WORLD_SIZE=4", "--nnodes 2 --rank-means node", 2,
                  "!78 WORLD_SIZE=4 contradicts --nnodes=2, as --rank-means is node");
     check_placed("RANK=1 WORLD_SIZE=x", "", 2, "!78 WORLD_SIZE=x is no number from 1");
-    check_placed("RANK=x WORLD_SIZE=2", "", 4, "!78 RANK");
+    check_placed("RANK=x WORLD_SIZE=2", "", 4, "!78 RANK=x is no number from 0");
+    check_placed("RANK=auto WORLD_SIZE=2", "--rank-means node", 4,
+                 "!78 RANK=auto is no number from 0");
 }
 
 TEST(a_shared_file_must_not_contradict_the_pod)

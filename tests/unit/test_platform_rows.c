@@ -79,7 +79,7 @@ TEST(aws_batch)
     check(AWS "1 AWS_BATCH_JOB_MAIN_NODE_INDEX=3" IP, "x.py",
           "!78 AWS_BATCH_JOB_MAIN_NODE_INDEX=3 is no node from 0 to 2");
     check(AWS "1", "x.py", "!78 AWS_BATCH_JOB_NUM_NODES says 3 nodes, but nothing says where");
-    check(AWS "x", "x.py", "!78 AWS_BATCH_JOB_NODE_INDEX: \"x\" is not");
+    check(AWS "x", "x.py", "!78 AWS_BATCH_JOB_NODE_INDEX=x is no number from 0");
     check("AWS_BATCH_JOB_NODE_INDEX=1", "x.py", "!78 AWS Batch sets");
 }
 

@@ -28,6 +28,41 @@ TEST(little_locked_memory_matters_with_infiniband)
     }
 }
 
+TEST(nodes_that_the_ranks_user_may_not_open_are_said)
+{
+    static const struct {
+        uid_t uid;
+        gid_t gid, extra;
+        mode_t mode;
+        bool said;
+    } rows[] = {
+        {1000, 1000, 5, 0666, false},  {1000, 1000, 5, 0660, true}, {1000, 44, 5, 0660, false},
+        {1000, 1000, 44, 0660, false}, {1000, 44, 5, 0600, true},   {1000, 44, 5, 0646, true},
+        {0, 0, 5, 0600, false},        {7, 7, 5, 0600, false},      {7, 44, 5, 0066, true},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f = fixture_new();
+
+        fixture_gpus(&f, 2);
+        for (int n = 0; n < 2; n++) {
+            f.facts.devices[n].uid = 7;
+            f.facts.devices[n].gid = 44;
+            f.facts.devices[n].mode = rows[i].mode;
+        }
+        f.facts.caps.effective = ~UINT64_C(0);
+        f.facts.user = (struct facts_user){.uid = rows[i].uid,
+                                           .gid = rows[i].gid,
+                                           .group_known = true,
+                                           .group_count = 1,
+                                           .groups = {rows[i].extra}};
+        tap_eq_int(fixture_plan(&f, "", "--user u train.py"), 0);
+        if (!tap_eq_int(fixture_noticed(&f, "may not open 2 of /dev/nvidia*"), rows[i].said))
+            printf("# row %zu\n", i);
+        fixture_free(&f);
+    }
+}
+
 TEST(nodes_that_may_not_be_opened_are_refused_with_the_reason)
 {
     static const struct {

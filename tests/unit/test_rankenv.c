@@ -316,6 +316,24 @@ TEST(init_mode_gets_what_the_plan_has)
     fixture_free(&f);
 }
 
+TEST(what_is_every_rank_s_own_is_not_for_single_ranks_to_say)
+{
+    struct fixture f = fixture_new();
+    struct strvec env;
+
+    tap_eq_int(fixture_yaml(&f, "ranks: [{local: 1, env: [{name: WORLD_SIZE, value: 7},"
+                                " {name: A, value: b}, {name: LOCAL_RANK, unset: true}]}]"),
+               0);
+    env = built(&f, "", "--nproc-per-node 2 x", 1);
+    tap_eq_str(get(&env, "WORLD_SIZE"), "2");
+    tap_eq_str(get(&env, "LOCAL_RANK"), "1");
+    tap_ok(fixture_noticed(&f, "spec.yaml: ranks[0]: WORLD_SIZE has no effect"));
+    tap_ok(fixture_noticed(&f, "spec.yaml: ranks[0]: LOCAL_RANK has no effect"));
+    tap_ok(!fixture_noticed(&f, "spec.yaml: ranks[0]: A"));
+    strvec_release(&env);
+    fixture_free(&f);
+}
+
 TEST(a_spec_s_environment_beats_the_inherited_one)
 {
     struct fixture f = fixture_new();

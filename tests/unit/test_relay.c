@@ -13,7 +13,7 @@ TEST(bytes_pass_unchanged)
     rig_write(&rig, 0, 0, "no newline");
     rig_close_rank(&rig, 0);
     tap_eq_str(rig_take(&rig, 0), "no newline");
-    relay_finish(&rig.relay, INT64_MAX);
+    rig_finish(&rig, INT64_MAX);
     tap_eq_str(rig_take(&rig, 0), "");
     tap_eq_int(relay_deadline(&rig.relay), INT64_MAX);
     rig_release(&rig);
@@ -221,7 +221,7 @@ TEST(nothing_captured)
     log_error("ours");
     tap_eq_str(rig_take(&rig, 1), "rankinit: ours\n");
     relay_rank_ended(&rig.relay, 0, rig.now);
-    relay_finish(&rig.relay, 0);
+    rig_finish(&rig, 0);
     relay_last_line(&rig.relay, "last\n", 5, 0);
     tap_eq_str(rig_take(&rig, 1), "last\n");
     rig_release(&rig);

@@ -101,7 +101,7 @@ TEST(daemon_does_not_hold_up_the_end)
     rig_write(&rig, 0, 0, "late, of the daemon\n");
     tap_eq_str(rig_take(&rig, 0), "late, of the daemon\n");
     before = source_clock();
-    relay_finish(&rig.relay, source_clock() - rig.relay.epoch_ns + 60000 * MS);
+    rig_finish(&rig, source_clock() - rig.relay.epoch_ns + 60000 * MS);
     tap_ok(source_clock() - before < 10000 * MS);
     tap_eq_str(rig_take(&rig, 1), "ValueError: half a line");
     tap_ok(rig_stream(&rig, 0, 0)->ended && rig_stream(&rig, 0, 1)->ended);
@@ -125,7 +125,7 @@ TEST(reader_gone)
     rig_write(&rig, 0, 1, "stderr goes on\n");
     tap_eq_str(rig_take(&rig, 1), "stderr goes on\n");
     relay_rank_ended(&rig.relay, 0, rig.now);
-    relay_finish(&rig.relay, 0);
+    rig_finish(&rig, 0);
     rig_release(&rig);
 }
 
@@ -182,7 +182,7 @@ TEST(finish_waits_only_so_long)
     rig_stall(&rig, 1);
     rig_write(&rig, 0, 0, "lost\n");
     rig_write(&rig, 0, 1, "lost\n");
-    relay_finish(&rig.relay, source_clock() - rig.relay.epoch_ns + 50 * MS);
+    rig_finish(&rig, source_clock() - rig.relay.epoch_ns + 50 * MS);
     relay_last_line(&rig.relay, "{}\n", 3, source_clock() - rig.relay.epoch_ns + 50 * MS);
     tap_ok(source_clock() - before >= 100 * MS);
     tap_ok(source_clock() - before < 10000 * MS);
@@ -196,7 +196,7 @@ TEST(last_lines_come_last)
     rig_init(&rig, 1, NULL, true);
     rig_write(&rig, 0, 0, "half");
     rig_run(&rig);
-    relay_finish(&rig.relay, source_clock() - rig.relay.epoch_ns + 1000 * MS);
+    rig_finish(&rig, source_clock() - rig.relay.epoch_ns + 1000 * MS);
     tap_eq_str(rig_take(&rig, 0), "half");
     log_notice("late");
     relay_last_line(&rig.relay, "page\npage\n", 10, 0);

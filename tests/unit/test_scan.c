@@ -338,4 +338,19 @@ TEST(nearest_prefers_the_first_of_equals)
     tap_eq_str(scan_nearest("mode_rank", list, 3), "mode_rank");
 }
 
+TEST(items_of_a_list)
+{
+    const char *at = "a,bcdef,,g", *none = NULL, *blank = "";
+    char room[4];
+
+    tap_ok(scan_item(&at, room, sizeof(room)));
+    tap_eq_str(room, "a");
+    tap_ok(scan_item(&at, room, sizeof(room)));
+    tap_eq_str(room, "bcd");
+    tap_ok(!scan_item(&at, room, sizeof(room)));
+    tap_eq_str(at, ",g");
+    tap_ok(!scan_item(&none, room, sizeof(room)));
+    tap_ok(!scan_item(&blank, room, sizeof(room)));
+}
+
 TAP_MAIN()

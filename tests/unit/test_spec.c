@@ -80,8 +80,8 @@ static const char whole[] =
     "restart:    {max: 0, backoff: 1s, window: 0s, min_uptime: 0s, only: [], never: []}\n"
     "summary:    {file: /logs/summary.json, termination_log: /dev/termination-log, max_bytes: 2048}\n"
     "exit:       {preset: none, map: [], oom: note}\n"
-    "security:   {no_new_privs: false, drop: [], keep: [], seccomp: off, allow: [], deny: [],"
-    " rlimits: []}\n"
+    "security:   {user: \"1000:1000\", no_new_privs: true, drop: [ALL], keep: [], seccomp: default,"
+    " allow: [], deny: [], rlimits: [\"core=0\"], oom_score_adj: 200, umask: 027, nice: 5}\n"
     "hydra:      {pin: false}\n";
 
 TEST(reads_the_whole_document)
@@ -105,8 +105,29 @@ TEST(reads_the_whole_document)
     tap_eq_str(settings_text(&reading.settings, OPT_REWRITE), "TERM:USR1,INT:0");
     tap_ok(!settings_stated(&reading.settings, OPT_NODE_RANK));
     tap_ok(!settings_stated(&reading.settings, OPT_MASTER_PORT));
-    tap_ok(!settings_stated(&reading.settings, OPT_CAP_DROP));
+    tap_eq_str(settings_text(&reading.settings, OPT_CAP_DROP), "ALL");
+    tap_ok(!settings_stated(&reading.settings, OPT_CAP_KEEP));
+    tap_eq_str(settings_text(&reading.settings, OPT_UMASK), "027");
     release(&reading);
+}
+
+TEST(a_byte_order_mark_is_no_part_of_the_document)
+{
+    gives("\xef\xbb\xbf" V "job: {nnodes: 2}", OPT_NNODES, "2");
+    gives("\xef\xbb\xbf{apiVersion: rankinit/v1, job: {nnodes: 2}}", OPT_NNODES, "2");
+    refuses("\xef\xbb\xbf" V "jobs: {}", "spec.yaml:2:1: unknown key \"jobs\"; did you mean job?");
+    refuses("\xef\xbb\xbf", "spec.yaml: the document is empty");
+}
+
+TEST(a_document_is_told_from_a_path)
+{
+    tap_ok(spec_is_document("{apiVersion: rankinit/v1}"));
+    tap_ok(spec_is_document(" \t{}"));
+    tap_ok(spec_is_document("apiVersion: rankinit/v1\n"));
+    tap_ok(spec_is_document("\napiVersion: rankinit/v1\njob: {}"));
+    tap_ok(!spec_is_document("/etc/rankinit/spec.yaml"));
+    tap_ok(!spec_is_document("a{b}.yaml"));
+    tap_ok(!spec_is_document(""));
 }
 
 TEST(an_absent_key_is_unset)
@@ -147,6 +168,10 @@ static const char *sample_of(const struct option_row *row)
     case OPTION_WORD_OR_INT: return "7";
     case OPTION_REWRITE: return "HUP:0";
     case OPTION_CODE_MAP: return "3:0";
+    case OPTION_NAMES: return "all";
+    case OPTION_RLIMITS: return "core=0";
+    case OPTION_UMASK: return "027";
+    case OPTION_CODES: return "3";
     default: return row->dflt ? row->dflt : "x";
     }
 }
@@ -155,7 +180,6 @@ TEST(every_options_spec_key_reaches_that_option)
 {
     for (int id = 0; id < OPT__COUNT; id++) {
         const struct option_row *row = &option_rows[id];
-        bool refused = row->status == OPTION_NOT_YET && !row->dflt;
         struct reading reading;
         char text[200];
 
@@ -169,11 +193,8 @@ TEST(every_options_spec_key_reaches_that_option)
             write_document(text, sizeof(text), row->spec_key, sample_of(row), true);
             read_text(&reading, text);
         }
-        tap_eq_int(reading.result, refused ? -1 : 0);
-        if (refused)
-            tap_has_str(reading.err.message, "not built yet");
-        else
-            tap_eq_str(settings_text(&reading.settings, (enum option_id)id), sample_of(row));
+        tap_eq_int(reading.result, 0);
+        tap_eq_str(settings_text(&reading.settings, (enum option_id)id), sample_of(row));
         release(&reading);
     }
 }
@@ -231,21 +252,6 @@ TEST(refuses_unknown_keys)
 
 TEST(refuses_what_is_not_built_yet)
 {
-    refuses(V "ranks:\n- {local: 0, cpus: 0-3}",
-            "spec.yaml:3:14: ranks[0].cpus: not built yet in this version");
-    refuses(V "limits: {timeout: 12h}",
-            "spec.yaml:2:19: limits.timeout: not built yet in this version");
-    refuses(V "security: {drop: [ALL]}",
-            "spec.yaml:2:18: security.drop: not built yet in this version");
-    refuses(V "security: {seccomp: default}",
-            "spec.yaml:2:21: security.seccomp: not built yet in this version");
-    refuses(V "rendezvous: {wait: 15m}",
-            "spec.yaml:2:20: rendezvous.wait: not built yet in this version");
-    refuses(V "rendezvous: {master_port: from-job-id}",
-            "spec.yaml:2:27: rendezvous.master_port: from-job-id: not built yet in this version");
-    refuses(V "restart: {max: 3}",
-            "spec.yaml:2:16: restart.max: not built yet in this version; let the cluster's engine "
-            "restart the pods");
 }
 
 TEST(refuses_bad_env_entries)
@@ -276,6 +282,7 @@ TEST(reads_exceptions_for_ranks)
                           "- {local: 0, devices: GPU-8f1c, env: [{name: ROLE, value: leader}],"
                           " command: [serve.py, \"\"]}\n"
                           "- local: 1-3,6\n"
+                          "  cpus: 0-7,16\n"
                           "  env: [{name: A, value: \"\"}, {name: LD_PRELOAD, unset: true}]\n");
     tap_eq_str(reading.err.message, "");
     if (!tap_eq_uint(reading.spec.rank_count, 2))
@@ -288,6 +295,8 @@ TEST(reads_exceptions_for_ranks)
     tap_eq_uint(rows[0].command.count, 2);
     tap_eq_str(rows[1].local, "1-3,6");
     tap_eq_str(rows[1].devices, NULL);
+    tap_eq_str(rows[0].cpus, NULL);
+    tap_eq_str(rows[1].cpus, "0-7,16");
     tap_eq_str(rows[1].env_set.items[0], "A=");
     tap_eq_str(rows[1].env_unset.items[0], "LD_PRELOAD");
     tap_eq_uint(rows[1].command.count, 0);
@@ -299,20 +308,27 @@ TEST(reads_exceptions_for_ranks)
 
 TEST(refuses_bad_exceptions_for_ranks)
 {
-    static const char local[] = "needs local: local ranks such as \"0\" or \"0-3,6\"";
-    static const char *const bad[] = {"a", "-1", "3-", "1,,2", "0-4096", "all", "0 1", "010"};
-    char text[100], want[200];
+    static const char *const bad[] = {"a", "-1", "3-", "1,,2", "0-9999", "all", "0 1", "010"};
+    char text[100];
 
-    snprintf(want, sizeof(want), "spec.yaml:3:3: ranks[0]: %s", local);
-    refuses(V "ranks:\n- {devices: \"0\"}", want);
+    refuses(V "ranks:\n- {devices: \"0\"}",
+            "spec.yaml:3:3: ranks[0]: needs local: local ranks such "
+            "as \"0\" or \"0-3,6\"");
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         snprintf(text, sizeof(text), V "ranks:\n- {local: \"%s\", devices: \"0\"}", bad[i]);
-        refuses(text, want);
+        refuses(text, "spec.yaml:3:11: ranks[0].local: is no list of local ranks such as \"0\" or "
+                      "\"0-3,6\"");
+        snprintf(text, sizeof(text), V "ranks:\n- {local: \"0\", cpus: \"%s\"}", bad[i]);
+        if (strcmp(bad[i], "0-9999") != 0)
+            refuses(text, "spec.yaml:3:22: ranks[0].cpus: is no list of CPUs such as \"0-7\" or "
+                          "\"0-3,16-19\"");
     }
+    refuses(V "ranks: [{local: 0, cpus: \"999999\"}]",
+            "spec.yaml:2:26: ranks[0].cpus: is no list of CPUs such as \"0-7\" or \"0-3,16-19\"");
     refuses(V "ranks: [{local: 0}]",
-            "spec.yaml:2:9: ranks[0]: states nothing: give devices, env or command");
+            "spec.yaml:2:9: ranks[0]: states nothing: give devices, cpus, env or command");
     refuses(V "ranks: [{local: 0, command: []}]",
-            "spec.yaml:2:9: ranks[0]: states nothing: give devices, env or command");
+            "spec.yaml:2:9: ranks[0]: states nothing: give devices, cpus, env or command");
     refuses(V "ranks: [{local: 0, comand: [a]}]",
             "spec.yaml:2:20: ranks[0]: unknown key \"comand\"; did you mean command?");
     refuses(V "ranks: [{local: 0, command: [\"\"]}]",

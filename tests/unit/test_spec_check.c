@@ -37,7 +37,6 @@ static const cyaml_schema_field_t part_fields[] = {
 static const cyaml_schema_field_t sample_fields[] = {
     CYAML_FIELD_STRING_PTR("title", OPTIONAL, struct sample, title, 1, CYAML_UNLIMITED),
     CYAML_FIELD_MAPPING("part", CYAML_FLAG_OPTIONAL, struct sample, part, part_fields),
-    CYAML_FIELD_IGNORE("later", CYAML_FLAG_OPTIONAL),
     CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t schema = {
@@ -152,7 +151,6 @@ TEST(refuses_what_hides_or_repeats)
     refuses("? [a]\n: b", "s:1:3: a key must be plain text");
     refuses("part: {? {a: b} : c}", "s:1:10: part: a key must be plain text");
     refuses("title: \"a\\0b\"", "s:1:8: title: holds a NUL character");
-    refuses("later: [1, 2]", "s:1:1: later: not built yet in this version");
 }
 
 TEST(the_same_key_may_be_in_every_entry_of_a_list)

@@ -27,6 +27,8 @@ static const char *const samples[] = {
     "leader",      "group",
     "signal",      "rank",
     "note",        "fail",
+    "10:2",        "4:1",
+    "0:3,",        "11",
     "dns",         "tcp",
     "both",        "default",
     "off",         "process",

@@ -280,6 +280,37 @@ TEST(identical_failures_are_one_row)
         "\"class\":\"killed_from_outside\"}]");
 }
 
+/* A ValueError whose frames are these lines of train.py, outermost first; behind the module's. */
+static void raises_at(int rank, const int *lines, int64_t now_ns)
+{
+    char text[512];
+    struct buf out = BUF_OVER(text);
+
+    buf_addf(&out,
+             "Traceback (most recent call last):\n  File \"/app/%d.py\", line 1, in <module>\n",
+             rank);
+    for (; *lines; lines++)
+        buf_addf(&out, "  File \"/app/train.py\", line %d, in f\n    f()\n", *lines);
+    buf_addf(&out, "ValueError: bad batch %d\n", rank);
+    says(rank, out.data, out.len, now_ns);
+    outcome_note_ended(&outcome, rank, W_EXITCODE(1, 0), now_ns);
+}
+
+TEST(failures_from_other_frames_are_other_failures)
+{
+    start(6);
+    raises_at(0, (const int[]){7, 42, 0}, 1000 * MS);
+    raises_at(1, (const int[]){7, 42, 0}, 1001 * MS);
+    raises_at(2, (const int[]){9, 42, 0}, 1002 * MS); /* called from elsewhere */
+    raises_at(3, (const int[]){7, 43, 0}, 1003 * MS);
+    raises_at(4, (const int[]){7, 42, 42, 0}, 1004 * MS);
+    raises_at(5, (const int[]){7, 42, 0}, 1005 * MS);
+    tap_has_str(text_of(8192), "\"failures\":[{\"ranks\":\"6-7,11\",\"count\":3,");
+    tap_has_str(document, "{\"ranks\":\"8\",\"count\":1,");
+    tap_has_str(document, "{\"ranks\":\"9\",\"count\":1,");
+    tap_has_str(document, "{\"ranks\":\"10\",\"count\":1,");
+}
+
 TEST(too_many_kinds_of_failure)
 {
     start(300);

@@ -259,6 +259,126 @@ def shape_mismatch():
     torch.nn.Linear(4, 2)(torch.ones(3, 5))
 
 
+class Signalled(Broken):
+    def __getitem__(self, index):
+        os.kill(os.getpid(), getattr(signal, os.environ["LOADER_SIGNAL"]))
+        time.sleep(5)
+
+
+def load_signalled(name):
+    from torch.utils.data import DataLoader
+
+    os.environ["LOADER_SIGNAL"] = name
+    list(DataLoader(Signalled(), num_workers=1))
+
+
+def loader_bus():
+    """As a worker ends that finds no room in /dev/shm."""
+    load_signalled("SIGBUS")
+
+
+def loader_told():
+    """As a worker ends whose whole group is told to stop."""
+    load_signalled("SIGTERM")
+
+
+def told_to_exit():
+    print("loading /data/train", file=sys.stderr)
+    sys.exit("no shards below /data/train")
+
+
+def exit_code():
+    print("step 7: loss is not a number, giving up", file=sys.stderr)
+    sys.exit(4)
+
+
+def recursion():
+    def down(depth):
+        return down(depth + 1)
+
+    down(0)
+
+
+def noted():
+    try:
+        load_batch(9)
+    except ValueError as error:
+        error.add_note("in epoch 3")
+        error.add_note("of shard 12")
+        raise
+
+
+def task_group():
+    import asyncio
+
+    async def fetch(shard):
+        await asyncio.sleep(0)
+        raise ConnectionError(f"no answer for shard {shard}")
+
+    async def main():
+        async with asyncio.TaskGroup() as tasks:
+            for shard in (1, 2):
+                tasks.create_task(fetch(shard))
+
+    asyncio.run(main())
+
+
+def spawned(index):
+    load_batch(index)
+
+
+def spawn():
+    import torch.multiprocessing
+
+    torch.multiprocessing.spawn(spawned, nprocs=1)
+
+
+def in_pool():
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(1) as pool:
+        pool.submit(load_batch, 6).result()
+
+
+def at_exit():
+    import atexit
+
+    atexit.register(load_batch, 1)
+    raise RuntimeError("loss is not a number")
+
+
+def while_deleting():
+    class Reader:
+        def __del__(self):
+            load_batch(2)
+
+    Reader()
+    raise KeyError("lr")
+
+
+def port_taken():
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", int(os.environ["MASTER_PORT"])))
+        taken.listen()
+        join()
+
+
+def state_dict():
+    import torch
+
+    torch.nn.Linear(4, 2).load_state_dict(torch.nn.Linear(3, 2, bias=False).state_dict())
+
+
+def monitored():
+    dist = join(timeout=2)
+    if rank() == 1:
+        time.sleep(4)
+        os._exit(0)
+    dist.monitored_barrier(timeout=timedelta(seconds=2))
+
+
 def stdout_closed():
     os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
     print("x" * 100000, flush=True)

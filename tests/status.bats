@@ -53,6 +53,25 @@ two_ranks() {
     assert_eq "$status $output" "0 ready: 2 ranks run"
 }
 
+@test "ready is also who made its ready file; a restart is counted, and makes unready again" {
+    mkfifo "$T/go"
+    start --nproc-per-node 1 --max-restarts 1 sh -c '
+        if [ "$TORCHELASTIC_RESTART_COUNT" = 0 ]; then read -r line <"$0/go"; echo words; exit 3; fi
+        echo >"$0/again"; read -r line <"$0/go"; : >"$RANKINIT_THIS_READY_FILE"; exec "$PAYLOAD" hold' "$T"
+    echo >"$T/go"
+    wait_for "$T/again"
+    ask --probe ready
+    assert_eq "$status $output" "1 not ready: 1 of 1 ranks have not said anything yet"
+    echo >"$T/go"
+    wait_until '"$0" --probe ready "$1"' "$RANKINIT" "$RUN_PID"
+    ask --status=json
+    echo "$output" >"$T/status"
+    assert_schema "$T/status"
+    assert_json "$T/status" '.ranks[0].restarts // .restarts' 1
+    kill "$RUN_PID"
+    finish
+}
+
 @test "of several nodes, a rank that is silent does not make its node unready" {
     start --nnodes 2 --node-rank 0 --master-addr 127.0.0.1 --master-port 29871 --nproc-per-node 1 \
         sh -c 'echo >"$T/runs"; exec tail -f /dev/null'

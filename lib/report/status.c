@@ -58,7 +58,7 @@ static bool is_started(const struct status_page *page, struct buf *why)
  */
 static bool is_at_work(const struct status_page *page, const struct status_rank *rank)
 {
-    return page->nnodes > 1 || !rank->captured || rank->output_ns != STATUS_NEVER;
+    return page->nnodes > 1 || !rank->captured || rank->ready || rank->output_ns != STATUS_NEVER;
 }
 
 static bool is_ready(const struct status_page *page, struct buf *why)

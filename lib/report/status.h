@@ -29,6 +29,7 @@ struct status_rank {
     int32_t state; /* enum rank_state */
     int32_t wait_status;
     int32_t captured; /* its output passes through us: silence means something */
+    int32_t ready;    /* it has made its ready file */
     int64_t started_ns, ended_ns;
     int64_t output_ns; /* of its last output; STATUS_NEVER */
     char device[48];
@@ -85,8 +86,8 @@ bool status_check(struct status_page *page, size_t size);
  * The answer to a probe; *why gets one line of words.
  *   started  all ranks of this node have been started (also when they have ended since)
  *   ready    no stop has begun and all ranks run; on a single node each of them has also said
- *            something, if its output passes through us (over several nodes a master that is
- *            unready would lose its DNS name before the others could find it)
+ *            something, if its output passes through us, or made its ready file (over several nodes
+ *            a master that is unready would lose its DNS name before the others could find it)
  *   live     rankinit runs and keeps its own deadlines, also while it drains
  */
 bool status_probe(const struct status_view *view, enum status_probe probe, struct buf *why);

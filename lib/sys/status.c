@@ -91,8 +91,11 @@ static void put_rank(struct status_rank *ret, const struct outcome_rank *rank,
     ret->wait_status = rank->wait_status;
     ret->started_ns = rank->started_ns;
     ret->ended_ns = rank->ended_ns;
+    ret->ready = rank->ready_ns != OUTCOME_NEVER;
+    ret->output_ns = STATUS_NEVER;
     for (int i = 0; i < 2; i++) {
-        if (streams[i].said_ns > 0 && streams[i].said_ns > ret->output_ns)
+        /* What an earlier attempt has said is no word of this one. */
+        if (streams[i].said_ns > rank->started_ns && streams[i].said_ns > ret->output_ns)
             ret->output_ns = streams[i].said_ns;
     }
 }
@@ -111,6 +114,7 @@ void status_publish(const struct status *status, const struct outcome *outcome,
     page->state = (int32_t)fsm->state;
     page->deadline_ns = fsm_deadline(fsm);
     page->stop_signal = outcome->stop.requested ? outcome->stop.signal : 0;
+    page->restarts = outcome->restarts;
     page->orphans_reaped = outcome->orphans_reaped;
     for (int i = 0; i < page->count; i++)
         put_rank(&page->ranks[i], &outcome->ranks[i], &relay->streams[(ptrdiff_t)2 * i]);

@@ -95,6 +95,9 @@ TEST(ready_waits_for_every_ranks_first_words_on_one_node)
     tap_ok(!probe(&rig, STATUS_READY));
     tap_eq_str(rig.room, "1 of 2 ranks have not said anything yet");
     tap_ok(probe(&rig, STATUS_STARTED));
+    rig.page->ranks[1].ready = 1;
+    tap_ok(probe(&rig, STATUS_READY));
+    rig.page->ranks[1].ready = 0;
     rig.page->ranks[1].captured = 0;
     tap_ok(probe(&rig, STATUS_READY));
     rig.page->ranks[1].captured = 1;

@@ -144,6 +144,25 @@ spec() {
     exec 7<&-
 }
 
+@test "a stated port that somebody has taken meanwhile: 75 at the restart, naming it" {
+    local port=29874
+    mkfifo "$T/go"
+    start --nproc-per-node 1 --master-port $port --max-restarts 2 --summary "$T/s.json" \
+        sh -c 'echo >"$0/runs"; read -r line <"$0/go"; exit 3' "$T"
+    wait_for "$T/runs"
+    "$PYTHON" -c 'import signal, socket, sys
+s = socket.socket(); s.bind(("", int(sys.argv[1]))); s.listen(); print("bound", flush=True); signal.pause()' \
+        $port >"$T/taken" 3>&- &
+    STARTED+=($!)
+    wait_for "$T/taken"
+    echo >"$T/go"
+    finish
+    assert_eq "$status" 75
+    assert_has "$(json_get "$T/s.json" .message)" $port
+    assert_json "$T/s.json" '.job.attempts[0].exit_code' 3
+    assert_schema "$T/s.json"
+}
+
 # bats test_tags=smoke
 @test "NVIDIA/nvidia-container-toolkit#48: a device that has gone is 69 and no restart" {
     mkdir -p "$T/machine/dev"

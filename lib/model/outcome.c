@@ -308,7 +308,7 @@ bool outcome_candidate(const struct outcome_rank *rank, struct outcome_candidate
 bool outcome_was_handled(const struct outcome_candidate *candidate, int64_t end_ns)
 {
     /* What @record has written was not caught by anybody. */
-    return candidate->lives && candidate->kind != EVIDENCE_ERROR_FILE &&
+    return candidate->lives && candidate->kind != EVIDENCE_ERROR_FILE && end_ns != OUTCOME_NEVER &&
            end_ns - candidate->at_ns > OUTCOME_HANDLED_NS;
 }
 

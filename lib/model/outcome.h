@@ -231,7 +231,10 @@ struct outcome_candidate {
  */
 bool outcome_candidate(const struct outcome_rank *rank, struct outcome_candidate *ret);
 
-/* True if the rank had told this and lived with it until, at end_ns, another one failed by itself. */
+/*
+ * True if the rank had told this and lived with it until, at end_ns, another one failed by itself
+ * (OUTCOME_NEVER: none did).
+ */
 bool outcome_was_handled(const struct outcome_candidate *candidate, int64_t end_ns);
 
 /*

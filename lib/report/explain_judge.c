@@ -179,13 +179,10 @@ static int find_second(const struct explain *explain, int root)
 
 static void count_nodes(const struct explain *explain, struct job *ret)
 {
-    int ranked = 0;
-
     for (int i = 0; i < explain->count; i++) {
         const struct node *node = &explain->nodes[i];
         int rank = explain_rank_of(node);
 
-        ranked += rank != SAVED_UNKNOWN;
         if (node->documented && node->saved.nnodes > ret->nnodes)
             ret->nnodes = node->saved.nnodes;
         if (rank >= ret->nnodes)

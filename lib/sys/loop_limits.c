@@ -30,7 +30,7 @@ static void look_for_ready_files(struct loop *loop, int64_t now)
 /* What has happened is looked up: a name in an event is only a rank's word for it. */
 static void ready_files_changed(struct source *source, uint32_t events, int64_t now_ns)
 {
-    struct loop *loop = (struct loop *)((char *)source - offsetof(struct loop, ready_files));
+    void *loop = (char *)source - offsetof(struct loop, ready_files);
     char room[4096];
 
     (void)events;

@@ -23,13 +23,26 @@ def say(cfg):
         file.write(json.dumps(words) + "\n")
 
 
+def until(true):
+    end = time.monotonic() + 60
+    while not true():
+        if time.monotonic() > end:
+            sys.exit(9)
+
+
 def meet(folder, count):
     """Until `count` jobs are here at the same time."""
     open(os.path.join(folder, str(os.getpid())), "w").close()
-    end = time.monotonic() + 60
-    while len(os.listdir(folder)) < count:
-        if time.monotonic() > end:
-            sys.exit(9)
+    until(lambda: len(os.listdir(folder)) >= count)
+
+
+def let_rank_0_speak(rank):
+    """Whoever fails does so when rank 0 has said all: it would be ended for that."""
+    said = os.path.join(HydraConfig.get().runtime.output_dir, "said")
+    if rank == 0:
+        open(said, "w").close()
+    else:
+        until(lambda: os.path.exists(said))
 
 
 @hydra.main(version_base="1.3", config_path=".", config_name="app")
@@ -38,6 +51,8 @@ def main(cfg):
         say(cfg)
     log.info("logged by rank %s", os.environ["RANK"])
     rank = int(os.environ["RANK"])
+    if cfg.do in ("raise", "die"):
+        let_rank_0_speak(rank)
     if cfg.do == "raise" and rank == 1:
         raise ValueError(f"bad batch {cfg.x}")
     if cfg.do == "die" and rank == 1:

@@ -211,17 +211,12 @@ static void add_limit(const struct rlimit_value *limit, struct security *securit
 static void resolve_limits(const struct settings *settings, struct security *security)
 {
     const char *text = settings_text(settings, OPT_RLIMIT);
+    struct rlimit_value limit;
+    char item[128];
 
-    while (text && *text != '\0') {
-        size_t len = strcspn(text, ",");
-        struct rlimit_value limit;
-        char item[128] = "";
-
-        if (len < sizeof(item))
-            memcpy(item, text, len);
+    while (scan_item(&text, item, sizeof(item))) {
         if (rlimit_read(item, &limit))
             add_limit(&limit, security);
-        text += len + (text[len] == ',');
     }
     security->oom_score_stated = settings_stated(settings, OPT_OOM_SCORE_ADJ);
     security->oom_score_adj = (int)settings_int(settings, OPT_OOM_SCORE_ADJ);

@@ -1,8 +1,8 @@
 #include "model/stuck.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "model/ranks.h"
 #define GROUPS_SHOWN 6  /* in the sentence */
 #define RANKS_SHOWN  48 /* bytes of a list of ranks there */
 
@@ -73,26 +73,12 @@ static bool is_in(const struct outcome *outcome, int first, int local_rank)
 static bool add_ranks(const struct outcome *outcome, int base, int first, size_t limit,
                       struct buf *out)
 {
-    size_t start = out->len;
+    unsigned char in[PLAN_RANKS_MAX];
+    const struct ranks ranks = {in, outcome->count, base};
 
-    for (int i = 0; i < outcome->count; i++) {
-        char room[32];
-        int end = i, size;
-
-        if (!is_in(outcome, first, i))
-            continue;
-        while (is_in(outcome, first, end + 1))
-            end++;
-        size = i == end ? snprintf(room, sizeof(room), "%d", base + i)
-                        : snprintf(room, sizeof(room), "%d-%d", base + i, base + end);
-        if (out->len - start + (size_t)size + 1 > limit && out->len > start) {
-            buf_adds(out, ",...");
-            return false;
-        }
-        buf_addf(out, "%s%s", out->len > start ? "," : "", room);
-        i = end;
-    }
-    return true;
+    for (int i = 0; i < outcome->count; i++)
+        in[i] = is_in(outcome, first, i);
+    return ranks_add(&ranks, true, limit, out);
 }
 
 bool stuck_ranks(const struct outcome *outcome, const struct plan *plan,

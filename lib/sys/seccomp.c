@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/scan.h"
 #include "sys/seccomp_profile.h"
 
 #define NAME_ROOM 64
@@ -38,27 +39,11 @@ static bool listed(const char *list, const char *name)
     return false;
 }
 
-/* Takes the first name off a list into room; false at its end. */
-static bool next_name(const char **list, char room[static NAME_ROOM])
-{
-    size_t len = *list ? strcspn(*list, ",") : 0;
-
-    if (len == 0)
-        return false;
-    room[0] = '\0';
-    if (len < NAME_ROOM) {
-        memcpy(room, *list, len);
-        room[len] = '\0';
-    }
-    *list += len + ((*list)[len] == ',');
-    return true;
-}
-
 int seccomp_check(const char *origin, const char *list, bool denied, struct err *err)
 {
     char name[NAME_ROOM];
 
-    while (next_name(&list, name)) {
+    while (scan_item(&list, name, sizeof(name))) {
         if (seccomp_syscall_resolve_name(name) == __NR_SCMP_ERROR)
             return err_set(err, ERR_SPEC, "%s: \"%s\" is no system call: see syscalls(2)", origin,
                            name);
@@ -102,7 +87,7 @@ static int add_rules(scmp_filter_ctx context, const struct security *security)
         if (!listed(allow, seccomp_denied[i]) && !listed(deny, seccomp_denied[i]))
             rc = add(context, DENY, seccomp_denied[i]);
     }
-    while (rc == 0 && next_name(&deny, name))
+    while (rc == 0 && scan_item(&deny, name, sizeof(name)))
         rc = add(context, DENY, name);
     deny = security->deny;
     if (rc == 0 && !listed(allow, "clone") && !listed(deny, "clone"))

@@ -240,8 +240,6 @@ int plan_resolve_security(const struct plan_inputs *inputs, struct plan *plan, s
      * the ranks hold is no secret from them, and lets us see where they hang in the kernel.
      */
     security->own_caps = SECURITY_CAP(CAP_KILL) | security->caps.permitted;
-    if (settings_int(inputs->settings, OPT_MAX_RESTARTS) > 0)
-        security->own_caps = UINT64_MAX;
     /* A rank that hangs is made to end without a core. */
     if (security->user.change && (settings_stated(inputs->settings, OPT_IDLE_TIMEOUT) ||
                                   settings_stated(inputs->settings, OPT_START_TIMEOUT)))

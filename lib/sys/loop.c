@@ -157,10 +157,8 @@ static void run_attempt(struct loop *loop)
     /* When not one rank could be started, nobody's end will ever wake us. */
     end_if_empty(loop, loop_now(loop));
     show_status(loop);
-    while (loop->fsm.state != FSM_DONE) {
+    while (loop->fsm.state != FSM_DONE)
         wait_once(loop);
-        end_if_empty(loop, loop_now(loop));
-    }
     loop->outcome.now_ns = loop_now(loop);
     if (loop->fsm.stop_asked || loop->fsm.config.sweep)
         loop_note_left(loop);

@@ -61,7 +61,8 @@ const struct accelerate_row accelerate_rows[] = {
     ROW(DYNAMO, "dynamo_backend", "ACCELERATE_DYNAMO_BACKEND", "NO", UPPER),
     ROW(DYNAMO, "dynamo_mode", "ACCELERATE_DYNAMO_MODE", "default", AS_IS),
     ROW(DYNAMO, "dynamo_use_fullgraph", "ACCELERATE_DYNAMO_USE_FULLGRAPH", "False", AS_IS),
-    ROW(DYNAMO, "dynamo_use_dynamic", "ACCELERATE_DYNAMO_USE_DYNAMIC", "False", AS_IS),
+    /* Unsaid it stays unset, as since 1.16: before, a "False" here switched automatic shapes off. */
+    ROW(DYNAMO, "dynamo_use_dynamic", "ACCELERATE_DYNAMO_USE_DYNAMIC", NULL, AS_IS),
     ROW(DYNAMO, "dynamo_use_regional_compilation",
         "ACCELERATE_DYNAMO_USE_REGIONAL_COMPILATION", "False", AS_IS),
 
@@ -161,6 +162,7 @@ const struct accelerate_row accelerate_rows[] = {
     ROW(FP8, "fp8_format", "ACCELERATE_FP8_FORMAT", "HYBRID", AS_IS),
     ROW(FP8, "fp8_amax_history_len", "ACCELERATE_FP8_AMAX_HISTORY_LEN", "1024", AS_IS),
     ROW(FP8, "fp8_amax_compute_algo", "ACCELERATE_FP8_AMAX_COMPUTE_ALGO", "most_recent", AS_IS),
+    /* Read by 1.15 and older. */
     ROW(FP8, "fp8_opt_level", "ACCELERATE_FP8_OPT_LEVEL", "O2", AS_IS),
     ROW(FP8, "fp8_enable_fsdp_float8_all_gather",
         "ACCELERATE_FP8_ENABLE_FSDP_FLOAT8_ALL_GATHER", "1", AS_IS),

@@ -61,10 +61,14 @@ finish() {
     wait "${1:-$RUN_PID}" || status=$?
 }
 
-# stop_all: for teardown; ends by pid what a test started and did not wait for.
+# stop_all: for teardown; tells what a failed test's programs said last, and ends by pid what it
+# started and did not wait for.
 STARTED=()
 stop_all() {
-    local pid
+    local pid file
+    for file in "$T"/{out,err,log}; do
+        [ -n "${BATS_TEST_COMPLETED-}" ] || [ ! -s "$file" ] || tail -v -n 20 "$file" | cut -c -2000 >&2
+    done
     for pid in "${STARTED[@]}"; do
         kill -KILL "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
     done

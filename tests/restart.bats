@@ -131,6 +131,27 @@ spec() {
 }
 
 # bats test_tags=smoke
+@test "restart.min_uptime ends it when a rank fails at once again; restart.window forgets old restarts" {
+    spec "max: 100, backoff: 0s, min_uptime: 90500ms"
+    run_pid1 --spec "$T/spec.yaml" --nproc-per-node 2 --summary "$T/s.json" \
+        sh -c '[ $RANK = 1 ] || exec "$PAYLOAD" hold; exit 3'
+    assert_eq "$status" 3
+    assert_json "$T/s.json" .job.restarts 1
+    assert_has "$(jq -r '.hints[]' "$T/s.json")" "failed twice in a row within restart.min_uptime (90.5 s)"
+    # Each attempt takes longer than the window, so that no restart counts.
+    spec "max: 1, backoff: 0s, window: 500ms"
+    run_pid1 --spec "$T/spec.yaml" --nproc-per-node 1 --summary "$T/s.json" sh -c \
+        '[ $RANKINIT_THIS_ATTEMPT -lt 3 ] || exit 0; sleep 0.6; exit 3'
+    assert_eq "$status" 0
+    assert_json "$T/s.json" .job.restarts 3
+    spec "max: 1, backoff: 0s, window: 1h"
+    run_pid1 --spec "$T/spec.yaml" --nproc-per-node 1 --summary "$T/s.json" "$PAYLOAD" exit 3
+    assert_eq "$status" 3
+    assert_json "$T/s.json" .job.restarts 1
+    assert_has "$(jq -r '.hints[]' "$T/s.json")" "1 restart is allowed (--max-restarts) within 3600 s"
+}
+
+# bats test_tags=smoke
 @test "the next attempt starts where the first one did, with the same descriptors" {
     mkdir "$T/work"
     cd "$T/work"

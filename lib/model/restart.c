@@ -1,9 +1,10 @@
 #include "model/restart.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/exitcode.h"
+
+#define NS_PER_S 1e9
 
 void restart_init(struct restart_past *past)
 {
@@ -128,14 +129,14 @@ void restart_explain(enum restart_answer answer, const struct plan *plan,
     case RESTART_TOO_QUICK:
         buf_addf(out,
                  "not restarted: the same rank failed twice in a row within restart.min_uptime "
-                 "(%" PRId64 " s) of its start",
-                 config->min_uptime_ns / 1000000000);
+                 "(%g s) of its start",
+                 (double)config->min_uptime_ns / NS_PER_S);
         break;
     case RESTART_SPENT:
         buf_addf(out, "not restarted again: %d %s allowed (--max-restarts)", config->max,
                  config->max == 1 ? "restart is" : "restarts are");
         if (config->window_ns > 0)
-            buf_addf(out, " within %" PRId64 " s (restart.window)", config->window_ns / 1000000000);
+            buf_addf(out, " within %g s (restart.window)", (double)config->window_ns / NS_PER_S);
         break;
     }
 }

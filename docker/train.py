@@ -137,13 +137,17 @@ def main():
     device = pick_device()
     backend = "nccl" if device.type == "cuda" else "gloo"
     dist.init_process_group(backend, timeout=timedelta(seconds=args.timeout))
+    status = 0
     try:
         train(args, device)
+        dist.destroy_process_group()
     except Exception:
-        # Leave at once: the clean-up at Python's exit can wait for the peers, or abort.
         sys.excepthook(*sys.exc_info())
-        os._exit(1)
-    dist.destroy_process_group()
+        status = 1
+    # Leave at once: the clean-up at Python's exit can wait for the peers, or abort, since gloo's
+    # threads outlive the group of a DistributedDataParallel (pytorch/pytorch#179291).
+    sys.stdout.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ def main():
     # Each epoch has two new processes, none of them this one.
     print(f"rank {dist.get_rank()}: agreed {agreed}, loaders {len(workers - {os.getpid()})}", flush=True)
     dist.destroy_process_group()
+    os._exit(0)  # not Python's own exit, which gloo's threads can abort: see docker/train.py
 
 
 if __name__ == "__main__":

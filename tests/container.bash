@@ -11,11 +11,13 @@
 #     box_end                                         waits for its end
 #
 # Its image is FROM scratch with one file; the machine's programs are mounted. /dev/termination-log
-# is $T/log, a new file that everybody may write, as the kubelet makes it. With PEER set to another
-# container it shares that one's network.
+# is $LOG ($T/log), a new file that everybody may write, as the kubelet makes it. With PEER set to
+# another container it shares that one's network, with NETWORK it is in that one.
 
 # shellcheck source=tests/dockerd.bash
 source "$BATS_TEST_DIRNAME/dockerd.bash"
+
+LOG=${T:+$T/log}
 
 engine_up() {
     ENGINE=$(mktemp -d /tmp/rankinit-engine.XXXXXX)
@@ -37,10 +39,10 @@ box() {
     shift
     mkdir -p "$T/share"
     chmod 777 "$T/share"
-    rm -f "$T/log"
-    install -m 666 /dev/null "$T/log"
+    rm -f "$LOG"
+    install -m 666 /dev/null "$LOG"
     userland_mounts
-    BOX=$(docker run --detach "${USERLAND[@]}" --volume "$T/log:/dev/termination-log" \
+    BOX=$(docker run --detach "${USERLAND[@]}" --volume "$LOG:/dev/termination-log" \
         --volume "$T/share:/share" --volume "$PAYLOAD:/payload:ro" "${options[@]}" rankinit "$@")
     BOXES+=("$BOX")
 }
@@ -83,23 +85,23 @@ box_end() {
 # One document as the schema says, at most 2048 bytes of ASCII without a line end.
 assert_termination_log() {
     local size strange
-    size=$(stat -c %s "$T/log")
-    strange=$(LC_ALL=C tr -d '\40-\176' <"$T/log" | wc -c)
+    size=$(stat -c %s "$LOG")
+    strange=$(LC_ALL=C tr -d '\40-\176' <"$LOG" | wc -c)
     if [ "$size" -gt 2048 ] || [ "$strange" -gt 0 ]; then
         echo "the termination log has $size bytes, of which $strange are not printable:" >&2
-        cat -v "$T/log" >&2
+        cat -v "$LOG" >&2
         return 1
     fi
-    assert_schema "$T/log"
+    assert_schema "$LOG"
 }
 
 # until_log FILTER [SECONDS]: until the termination log's document fulfils a jq filter.
 until_log() {
     local deadline=$((SECONDS + ${2:-30}))
-    until jq -e "$1" "$T/log" >/dev/null 2>&1; do
+    until jq -e "$1" "$LOG" >/dev/null 2>&1; do
         if [ "$SECONDS" -ge "$deadline" ]; then
             echo "the termination log never got to '$1':" >&2
-            cat "$T/log" >&2
+            cat "$LOG" >&2
             return 1
         fi
         sleep 0.02

@@ -7,11 +7,13 @@
 #   dockerd_stop DIR       removes its containers, ends it by its pid and leaves nothing behind
 #   userland_mounts        sets USERLAND to the arguments of `docker run` that give a container
 #                          made FROM scratch this machine's programs and libraries, read-only,
-#                          and a /tmp of mode $TMP_MODE (1777); with a container PEER, its network
+#                          and a /tmp of mode $TMP_MODE (1777); without a network, or in the
+#                          one called $NETWORK, or in that of the container $PEER
 #
 # The engine never meets another one: it has its own data, sockets, cgroup parent and network
 # namespace (its bridge and firewall code cannot touch the host's), and reads no configuration of
-# the machine. There is no network but loopback: the containers run with `--network none`.
+# the machine. There is no network but loopback and what `docker network create` makes: containers
+# that find each other by name, and no way out.
 # Programs in the folder DOCKERD_TOOLS, if set, are the engine's too: it looks for NVIDIA's hook when
 # it starts.
 # DIR should be short, for it has sockets: `mktemp -d /tmp/NAME.XXXXXX`.
@@ -115,6 +117,7 @@ userland_mounts() {
     local path
     USERLAND=(--network none --hostname box --add-host box:127.0.0.1)
     [ -z "${PEER:-}" ] || USERLAND=(--network "container:$PEER")
+    [ -z "${NETWORK:-}" ] || USERLAND=(--network "$NETWORK")
     USERLAND+=(--tmpfs "/tmp:exec,mode=${TMP_MODE:-1777}" --shm-size 256m)
     for path in /usr /bin /lib /lib64 /etc/alternatives /etc/nsswitch.conf; do
         [ ! -e "$path" ] || USERLAND+=(--volume "$path:$path:ro")

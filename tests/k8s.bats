@@ -54,6 +54,29 @@ document() { jq -e --arg kind "$2" '.[] | select(.kind == $kind)' "$BUILT/$1.jso
     for field in "${fields[@]}"; do assert_has "$output" "'x$field' was unexpected"; done
 }
 
+@test "what an engine's own checks would refuse is refused" {
+    # engine, what is changed, what is said of it
+    says=()
+    while IFS='|' read -r engine change words; do
+        sed "$change" "$BUILT/$engine.yaml" >"$T/${#says[@]}.yaml"
+        says+=("$words")
+    done <<'CHANGES'
+pytorchjob|s/restartPolicy: ExitCode/restartPolicy: Exit/|'Exit' is not one of
+pytorchjob|s/replicas: 1/replicas: 2/|pytorchReplicaSpecs/Master/replicas: 1 was expected
+pytorchjob|s/Worker:/Chief:/|'Chief' is not one of
+trainjob|s/numProcPerNode: 1/numProcPerNode: 0/|0 is less than the minimum
+jobset|s/name: hopeless/name: hope-less/|'hope-less' does not match
+jobset|s/- PodFailurePolicy/- PodFailure/|'PodFailure' is not one of
+leaderworkerset|s/LeaderCreated/LeaderMade/|'LeaderMade' is not one of
+volcano|s/event: PodEvicted/event: PodFailed/|two policies for event PodFailed
+volcano|s/exitCode: 78/exitCode: 64/|two policies for exitCode 64
+volcano|s/event: PodEvicted/event: "*"/|a policy for every event beside others
+indexed-job|s/restartPolicy: Never/restartPolicy: OnFailure/|podFailurePolicy needs restartPolicy Never
+CHANGES
+    run ! "$PYTHON" "$ROOT/tests/validate-k8s" "$T"/*.yaml
+    for i in "${!says[@]}"; do assert_has "$(grep -F "/$i.yaml: " <<<"$output")" "${says[i]}"; done
+}
+
 @test "every engine takes every component, and each component reaches every pod that it names" {
     for engine in "${ENGINES[@]}"; do
         mkdir -p "$T/$engine"

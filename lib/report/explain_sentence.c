@@ -303,5 +303,6 @@ void explain_lag(const struct explain *explain, const struct job *job, struct bu
     else if (job->missing > 0)
         buf_adds(out, "a collective timed out, and no rank of the nodes that are known lags");
     else
-        buf_adds(out, "a collective timed out though all ranks came to it");
+        buf_addf(out, "a collective timed out though all ranks came to it%s",
+                 job->nnodes > 1 ? ": look at the network between the nodes" : "");
 }

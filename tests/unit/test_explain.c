@@ -229,7 +229,8 @@ TEST(nobody_lags)
         finish(2048);
     }
     told();
-    has("a collective timed out though all ranks came to it; rank");
+    has("a collective timed out though all ranks came to it: look at the network between the "
+        "nodes; rank");
 }
 
 TEST(gloo_knows_no_numbers)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -91,59 +92,24 @@ bool console_same(const struct console *a, const struct console *b)
            same_file(&one, &other);
 }
 
-static size_t total(const struct iovec *pieces, int count)
+static ssize_t write_polled(const struct console *console, const char *bytes, size_t len)
 {
-    size_t sum = 0;
-
-    for (int i = 0; i < count; i++)
-        sum += pieces[i].iov_len;
-    return sum;
-}
-
-/* Copies the first pieces to room, limit bytes at most; returns how many there are. */
-static int cut(const struct iovec *pieces, int count, size_t limit, struct iovec *room)
-{
-    int used = 0;
-
-    for (; used < count && used < CONSOLE_PIECES && limit > 0; used++) {
-        room[used] = pieces[used];
-        if (room[used].iov_len > limit)
-            room[used].iov_len = limit;
-        limit -= room[used].iov_len;
-    }
-    return used;
-}
-
-static ssize_t write_polled(const struct console *console, const struct iovec *pieces, int count)
-{
-    struct iovec room[CONSOLE_PIECES];
     size_t limit = console->terminal ? TERMINAL_CHUNK : PIPE_BUF;
 
     if (!console_wait(console, 0)) {
         errno = EAGAIN;
         return -1;
     }
-    return writev(console->source.fd, room, cut(pieces, count, limit, room));
+    return write(console->source.fd, bytes, len < limit ? len : limit);
 }
 
-static ssize_t write_socket(const struct console *console, const struct iovec *pieces, int count)
+static ssize_t write_once(const struct console *console, const char *bytes, size_t len)
 {
-    struct iovec room[CONSOLE_PIECES];
-    struct msghdr message = {.msg_iov = room};
-
-    message.msg_iovlen = (size_t)cut(pieces, count, SIZE_MAX, room);
-    return sendmsg(console->source.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-static ssize_t write_once(const struct console *console, const struct iovec *pieces, int count)
-{
-    if (count > CONSOLE_PIECES)
-        count = CONSOLE_PIECES;
     if (console->kind == CONSOLE_POLLED)
-        return write_polled(console, pieces, count);
+        return write_polled(console, bytes, len);
     if (console->kind == CONSOLE_SOCKET)
-        return write_socket(console, pieces, count);
-    return writev(console->source.fd, pieces, count);
+        return send(console->source.fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return write(console->source.fd, bytes, len);
 }
 
 static bool reader_left(const struct console *console, int errnum)
@@ -160,14 +126,19 @@ static bool reader_left(const struct console *console, int errnum)
     }
 }
 
-ssize_t console_writev(struct console *console, const struct iovec *pieces, int count)
+size_t console_chunk(const struct console *console)
+{
+    return console->terminal || console->kind == CONSOLE_POLLED ? PIPE_BUF : SIZE_MAX;
+}
+
+ssize_t console_write(struct console *console, const char *bytes, size_t len)
 {
     ssize_t taken;
 
     if (console->kind == CONSOLE_CLOSED || console->gone)
-        return (ssize_t)total(pieces, count);
+        return (ssize_t)len;
     do
-        taken = write_once(console, pieces, count);
+        taken = write_once(console, bytes, len);
     while (taken < 0 && errno == EINTR);
     if (taken >= 0)
         return taken;
@@ -179,7 +150,7 @@ ssize_t console_writev(struct console *console, const struct iovec *pieces, int 
     }
     /* A full disk must not hold up the ranks for ever: what does not fit is lost, and told. */
     console->failed = errno;
-    return (ssize_t)total(pieces, count);
+    return (ssize_t)len;
 }
 
 /* Queues a line as it is; false if there is no room. */
@@ -220,12 +191,11 @@ void console_say(struct console *console, const char *line, size_t len)
 bool console_flush_own(struct console *console)
 {
     while (console->own_len > 0) {
-        struct iovec piece = {.iov_base = console->own, .iov_len = console->own_len};
         ssize_t taken;
 
         if (console->line_owner && console->line_owner != console)
             return false;
-        taken = console_writev(console, &piece, 1);
+        taken = console_write(console, console->own, console->own_len);
         if (taken == 0)
             return false;
         if (taken < 0)

@@ -13,13 +13,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/uio.h>
+#include <sys/types.h>
 
 #include "sys/source.h"
 
 #define CONSOLE_OWN_MAX 8192
 #define CONSOLE_PIPE    262144 /* bytes that a pipe of ours should hold */
-#define CONSOLE_PIECES  256    /* what one console_writev takes at most */
 
 enum console_kind {
     CONSOLE_CLOSED,
@@ -55,7 +54,7 @@ bool console_same(const struct console *a, const struct console *b);
  * any more (gone is set then). CLOSED and gone consoles take everything and drop it, and so does a
  * file that cannot be written (failed is set then).
  */
-ssize_t console_writev(struct console *console, const struct iovec *pieces, int count);
+ssize_t console_write(struct console *console, const char *bytes, size_t len);
 
 /*
  * Queues one line of rankinit's own; it goes out at the next line start (now, if this is one), or
@@ -65,6 +64,9 @@ void console_say(struct console *console, const char *line, size_t len);
 
 /* Writes queued own lines as far as possible; true if none waits any more. */
 bool console_flush_own(struct console *console);
+
+/* How many bytes are worth offering to console_write at once. */
+size_t console_chunk(const struct console *console);
 
 /* Waits at most timeout_ms until it can be written. */
 bool console_wait(const struct console *console, int timeout_ms);

@@ -129,11 +129,12 @@ static void open_consoles(struct relay *relay)
 static int reserve_rings(struct relay *relay, const struct plan_output *output, struct err *err)
 {
     size_t per_rank = (size_t)output->capture_out + (size_t)output->capture_err;
+    size_t block = output->prefix == PLAN_PREFIX_NEVER ? 0 : RELAY_BLOCK;
     char *ring;
 
     if (per_rank == 0)
         return 0;
-    relay->rings_size = (size_t)relay->count / 2 * per_rank * RELAY_RING + RELAY_BULK;
+    relay->rings_size = (size_t)relay->count / 2 * per_rank * RELAY_RING + RELAY_BULK + block;
     ring = mmap(NULL, relay->rings_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
                 0);
     if (ring == MAP_FAILED)
@@ -148,6 +149,7 @@ static int reserve_rings(struct relay *relay, const struct plan_output *output, 
         ring += RELAY_RING;
     }
     relay->bulk = ring;
+    relay->block = ring + RELAY_BULK;
     if (pipe2(relay->scratch, O_CLOEXEC | O_NONBLOCK) < 0)
         return err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe");
     (void)fcntl(relay->scratch[1], F_SETPIPE_SZ, RELAY_BULK);

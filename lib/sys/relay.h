@@ -47,6 +47,7 @@
 
 #define RELAY_RING       8192
 #define RELAY_BULK       262144
+#define RELAY_BLOCK      65536 /* lines with their prefixes, to be written at once */
 #define RELAY_WIDE_MAX   64    /* streams up to which their pipes are made as large as the bulk */
 #define RELAY_MOVE_MIN   32768 /* below, reading and writing is cheaper than splicing */
 #define RELAY_PARTIAL_NS 200000000LL
@@ -108,6 +109,7 @@ struct relay {
     char *rings; /* memory of all rings and of the bulk */
     size_t rings_size;
     char *bulk;                          /* [RELAY_BULK] */
+    char *block;                         /* [RELAY_BLOCK]; NULL: no prefixes */
     const struct relay_stream *borrower; /* who has the bulk now; NULL: nobody */
     const struct relay_stream *looked;   /* whose pipe's head is in the bulk; NULL: nobody's */
     size_t looked_at, looked_len;        /* where in the bulk */

@@ -139,16 +139,16 @@ static bool wait_until(const struct relay *relay, const struct console *console,
 }
 
 /* Writes all of text; false if the time is over or nobody reads. */
-static bool push(struct relay *relay, struct console *console, struct iovec text,
+static bool push(struct relay *relay, struct console *console, const char *text, size_t len,
                  int64_t deadline_ns)
 {
-    while (text.iov_len > 0) {
-        ssize_t taken = console_writev(console, &text, 1);
+    while (len > 0) {
+        ssize_t taken = console_write(console, text, len);
 
         if (taken < 0 || (taken == 0 && !wait_until(relay, console, deadline_ns)))
             return false;
-        text.iov_base = (char *)text.iov_base + taken;
-        text.iov_len -= (size_t)taken;
+        text += taken;
+        len -= (size_t)taken;
     }
     return true;
 }
@@ -156,14 +156,11 @@ static bool push(struct relay *relay, struct console *console, struct iovec text
 void relay_last_line(struct relay *relay, const char *line, size_t len, int64_t deadline_ns)
 {
     struct console *console = relay->err;
-    struct iovec newline = {.iov_base = (char[]){'\n'}, .iov_len = 1};
-    struct iovec text = {.iov_len = len};
 
     if (len == 0)
         return;
-    memcpy(&text.iov_base, &line, sizeof(line)); /* an iovec knows no const */
     if (console->line_owner && console->line_owner != console) {
-        if (!push(relay, console, newline, deadline_ns))
+        if (!push(relay, console, "\n", 1, deadline_ns))
             return;
         console->line_owner = NULL;
     }
@@ -171,6 +168,6 @@ void relay_last_line(struct relay *relay, const char *line, size_t len, int64_t 
         if (!wait_until(relay, console, deadline_ns))
             return;
     }
-    if (push(relay, console, text, deadline_ns) && line[len - 1] != '\n')
-        push(relay, console, newline, deadline_ns);
+    if (push(relay, console, line, len, deadline_ns) && line[len - 1] != '\n')
+        push(relay, console, "\n", 1, deadline_ns);
 }

@@ -67,13 +67,11 @@ void relay_note_owner(struct relay *relay, const struct console *console)
 /* Takes the cursor to a line start, if whoever is in a line may be interrupted now. */
 static bool begin_line(struct relay *relay, struct console *console, int64_t now_ns)
 {
-    struct iovec piece = {.iov_base = (char[]){'\n'}, .iov_len = 1};
-
     if (!console->line_owner)
         return true;
     if (owner_until(relay, console) > now_ns)
         return false;
-    if (console_writev(console, &piece, 1) == 0) {
+    if (console_write(console, "\n", 1) == 0) {
         relay_stall(relay, console);
         return false;
     }
@@ -144,25 +142,41 @@ static struct relay_prefix *prefix_now(struct relay_stream *stream)
     return prefix;
 }
 
-/* The next pieces of at most `left` bytes of the buffer, each line after its prefix. */
-static int gather(const struct relay_stream *stream, struct relay_prefix *prefix, size_t left,
-                  struct iovec pieces[CONSOLE_PIECES])
+/* What is written at once, and how many bytes of the buffer are in it. */
+struct load {
+    const char *bytes;
+    size_t len, taken;
+};
+
+/*
+ * At most `left` bytes of the buffer, each line after its prefix, as one block: two pieces a line
+ * would cost the kernel more than the copy costs us. No prefix is cut.
+ */
+static struct load gather(const struct relay_stream *stream, const struct relay_prefix *prefix,
+                          size_t left)
 {
-    char *at = stream->buffer + stream->start;
-    size_t done = stream->prefix_done;
-    int count = 0;
+    const char *at = stream->buffer + stream->start;
+    char *block = stream->relay->block;
+    size_t room = console_chunk(stream->console);
+    size_t done = stream->prefix_done, used = 0, taken = 0;
 
-    while (left > 0 && count + 2 <= CONSOLE_PIECES) {
-        size_t len = prefix->len > 0 ? line_length(at, left) : left;
+    if (prefix->len == 0)
+        return (struct load){at, left, left};
+    if (room > RELAY_BLOCK)
+        room = RELAY_BLOCK;
+    while (taken < left && room - used > prefix->len) {
+        size_t len = line_length(at + taken, left - taken);
 
-        if (done < prefix->len)
-            pieces[count++] = (struct iovec){prefix->text + done, prefix->len - done};
-        pieces[count++] = (struct iovec){at, len};
-        at += len;
-        left -= len;
+        memcpy(block + used, prefix->text + done, prefix->len - done);
+        used += prefix->len - done;
+        if (len > room - used)
+            len = room - used;
+        memcpy(block + used, at + taken, len);
+        used += len;
+        taken += len;
         done = 0;
     }
-    return count;
+    return (struct load){block, used, taken};
 }
 
 static size_t less(size_t value, size_t by)
@@ -190,19 +204,27 @@ static void drop(struct relay_stream *stream, size_t len)
     }
 }
 
-/* Notes that `written` bytes of what was gathered are out; returns how many came from the buffer. */
-static size_t consume(struct relay_stream *stream, size_t prefix_len, size_t written,
-                      int64_t now_ns)
+static void take_cursor(struct relay_stream *stream, int64_t now_ns)
+{
+    if (stream->console->line_owner == stream)
+        return;
+    stream->console->line_owner = stream;
+    stream->owned_ns = now_ns;
+}
+
+/*
+ * Notes that `written` bytes of the load are out, if not all of them; returns how many came from the
+ * buffer.
+ */
+static size_t consume_part(struct relay_stream *stream, size_t prefix_len, size_t written,
+                           int64_t now_ns)
 {
     size_t before = stream->len;
 
     while (written > 0) {
         size_t len;
 
-        if (stream->console->line_owner != stream) {
-            stream->console->line_owner = stream;
-            stream->owned_ns = now_ns;
-        }
+        take_cursor(stream, now_ns);
         if (stream->prefix_done < prefix_len) {
             len = prefix_len - stream->prefix_done;
             len = len < written ? len : written;
@@ -216,6 +238,20 @@ static size_t consume(struct relay_stream *stream, size_t prefix_len, size_t wri
         written -= len;
     }
     return before - stream->len;
+}
+
+/* The same of all of it, or of a part. */
+static size_t consume(struct relay_stream *stream, const struct load *load, size_t prefix_len,
+                      size_t written, int64_t now_ns)
+{
+    if (written < load->len)
+        return consume_part(stream, prefix_len, written, now_ns);
+    take_cursor(stream, now_ns);
+    if (memrchr(stream->buffer + stream->start, '\n', load->taken))
+        stream->owned_ns = now_ns;
+    stream->prefix_done = prefix_len;
+    drop(stream, load->taken);
+    return load->taken;
 }
 
 void relay_note_moved(struct relay_stream *stream, const char *bytes, size_t len, int64_t now_ns)
@@ -250,10 +286,10 @@ static void write_out(struct relay_stream *stream, size_t left, int64_t now_ns)
     struct relay *relay = stream->relay;
     struct console *console = stream->console;
     struct relay_prefix *prefix = prefix_now(stream);
-    struct iovec pieces[CONSOLE_PIECES];
 
     while (left > 0) {
-        ssize_t taken = console_writev(console, pieces, gather(stream, prefix, left, pieces));
+        struct load load = gather(stream, prefix, left);
+        ssize_t taken = console_write(console, load.bytes, load.len);
 
         if (taken < 0) {
             relay_end_console(relay, console, now_ns);
@@ -263,7 +299,7 @@ static void write_out(struct relay_stream *stream, size_t left, int64_t now_ns)
             relay_stall(relay, console);
             return;
         }
-        left -= consume(stream, prefix->len, (size_t)taken, now_ns);
+        left -= consume(stream, &load, prefix->len, (size_t)taken, now_ns);
         relay->taken += (size_t)taken;
         relay->next = (int)(stream - relay->streams + 1) % relay->count;
     }

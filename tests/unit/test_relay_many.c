@@ -107,15 +107,15 @@ static void check_output(const struct rig *rig, size_t prefix)
         tap_eq_int(seen[i], LINES);
 }
 
-/* Eight writers, a narrow console, and a reader that takes what it likes when it likes. */
-static void many_writers(const char *template, size_t prefix)
+/* Eight writers, a console of this width, and a reader that takes what it likes when it likes. */
+static void many_writers(const char *template, size_t prefix, int width)
 {
     struct rig rig;
     pid_t pids[RIG_RANKS];
     uint32_t seed = 5;
 
     rig_init(&rig, RIG_RANKS, template, false);
-    fcntl(rig.reader[0], F_SETPIPE_SZ, 4096);
+    fcntl(rig.reader[0], F_SETPIPE_SZ, width);
     for (int i = 0; i < RIG_RANKS; i++)
         pids[i] = start_writer(&rig, i);
     for (int i = 0; i < RIG_RANKS; i++)
@@ -134,12 +134,22 @@ static void many_writers(const char *template, size_t prefix)
 
 TEST(no_line_is_torn_or_lost)
 {
-    many_writers(NULL, 0);
+    many_writers(NULL, 0, 4096);
 }
 
 TEST(no_line_is_torn_or_lost_with_prefix)
 {
-    many_writers("[rank ${rank} ${time}] ", strlen("[rank 0 2026-01-01T00:00:00.000Z] "));
+    many_writers("[rank ${rank} ${time}] ", strlen("[rank 0 2026-01-01T00:00:00.000Z] "), 4096);
+}
+
+/* Long prefixes: blocks of lines are full before the buffer is empty, and go out whole. */
+TEST(no_line_is_torn_or_lost_in_full_blocks)
+{
+    char template[RELAY_PREFIX_MAX], dots[200] = {0};
+
+    memset(dots, '.', sizeof(dots) - 1);
+    sprintf(template, "[rank ${rank} 2%s${time}] ", dots);
+    many_writers(template, strlen("[rank 0 2") + strlen(dots) + RELAY_TIME_SIZE + 2, 1 << 20);
 }
 
 static pid_t start_flood(struct rig *rig)

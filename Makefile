@@ -126,6 +126,10 @@ UNIT      := $(patsubst tests/unit/%.c,$(B)/unit/%,$(sort $(wildcard tests/unit/
 FUZZ      := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 OBJ_TESTS := $(UNIT:%=%.o) $(FUZZ:%=%.o)
 
+# Unit tests that valgrind runs: what reads bytes that are not ours, and what draws documents.
+MEMCHECK  := accelerate caps deliver deliver_summary logs plan_ranks platform_rows rankenv salvage \
+             spec_check stuck users
+
 C_FILES  := $(sort $(wildcard cmd/*/*.c lib/*/*.c tests/*/*.c))
 H_FILES  := $(sort $(wildcard lib/*/*.h tests/*/*.h))
 TIDY_OK  := $(patsubst %,$(BUILD)/lint/%.ok,$(filter-out tests/%,$(C_FILES)))
@@ -181,6 +185,16 @@ $(FUZZ): LINK_fuzz += -fsanitize=fuzzer
 $(FUZZ): %: %.o $(ARCHIVES)
 	$(link)
 
+# The same objects with shared libraries: in a static program valgrind can replace no malloc.
+DYNAMIC := $(B)/dynamic/rankinit $(patsubst %,$(B)/dynamic/test_%,$(MEMCHECK))
+$(DYNAMIC): private LINK_$(VARIANT) := -pie
+$(B)/dynamic/rankinit: $(OBJ_CMD) $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(link)
+$(B)/dynamic/test_%: $(B)/unit/test_%.o $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(link)
+
 # What ships has no symbols; build/VARIANT/rankinit.full keeps them, for a debugger.
 $(B)/rankinit: $(B)/rankinit.full
 	$(Q)$(if $(filter release,$(VARIANT)),strip -o $@ $<,ln -f $< $@)
@@ -192,7 +206,7 @@ $(PAYLOAD): $(wildcard tests/payload/*.[ch]) $(B)/flags
 
 # ---- run ----------------------------------------------------------------------------------
 
-.PHONY: deps demo test test-unit test-smoke san soak bench fuzz fuzz-smoke check-layers
+.PHONY: deps demo test test-unit test-smoke san memcheck soak bench fuzz fuzz-smoke check-layers
 deps: ## install what the build and the tests need (silent when nothing is missing)
 	@tests/deps
 
@@ -210,6 +224,9 @@ test-smoke: all unit payload
 
 san: | $(AFTER_DEPS) ## unit and smoke tests with address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory VARIANT=san test-smoke
+
+memcheck: all payload $(DYNAMIC) ## some of both with valgrind, which also knows what was never written
+	@VARIANT=$(VARIANT) tests/memcheck $(DYNAMIC)
 
 soak: all payload ## the long versions of tests that repeat things: ten times as often
 	@SOAK=10 BATS_TEST_TIMEOUT=1800 BATS_FILE_LIMIT=3600 VARIANT=$(VARIANT) BUILD=$(BUILD) \

@@ -41,7 +41,7 @@ assert_page() {
     done
 }
 
-# bats test_tags=smoke
+# bats test_tags=smoke,memcheck
 @test "documents alone: files, concatenated, at the end of logs, printed in many lines" {
     jq -j '.items[0].status.containerStatuses[0].state.terminated.message' "$GOLDEN/raised.json" >"$T/0.json"
     jq -j '.items[1].status.containerStatuses[0].state.terminated.message' "$GOLDEN/raised.json" >"$T/1.json"

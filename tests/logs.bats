@@ -27,7 +27,7 @@ said() {
 
 SAY='echo "out $RANK"; echo "err $RANK" >&2'
 
-# bats test_tags=smoke
+# bats test_tags=smoke,memcheck
 @test "-r and -t, all ranks or rank by rank: each stream in its file, on the console, or both" {
     ./torchrun --nproc-per-node 2 --log-dir logs -r 3 --no-python sh -c "$SAY" >out 2>err
     assert_eq "$(cat out)" ""

@@ -109,6 +109,7 @@ setting() {
     assert_json plan.json .job null
 }
 
+# bats test_tags=memcheck
 @test "JSON: values, sources and origins" {
     printf 'apiVersion: rankinit/v1\nstop: {grace: 7s, settle: 8s}\nworkdir: /srv\n' >spec.yaml
     plan_json RANKINIT_SETTLE=9s RANKINIT_TAIL_LINES=5 PET_NNODES=1 PET_ROLE=r -- --spec spec.yaml \

@@ -69,6 +69,7 @@ EOF
     assert_has "$output" said
 }
 
+# bats test_tags=memcheck
 @test "the unfinished line of a prompt is seen, and closed before another's line" {
     mkfifo "$T/go"
     start --nproc-per-node 2 sh -c 'if [ $RANK = 0 ]; then printf "name? "; cat "$0/go" >/dev/null; else

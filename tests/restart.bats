@@ -15,7 +15,7 @@ spec() {
     printf 'apiVersion: rankinit/v1\nrestart: {%s}\n' "$1" >"$T/spec.yaml"
 }
 
-# bats test_tags=smoke
+# bats test_tags=smoke,memcheck
 @test "ranks see the attempt's number, a new port, and files of their own; the verdict tells each cause" {
     spec "max: 2, backoff: 10ms"
     run_pid1 --separate-stderr --spec "$T/spec.yaml" --nproc-per-node 2 --summary "$T/s.json" sh -c '

@@ -111,6 +111,7 @@ ROWS
     assert_has "$output" 'no user "no-such-user"'
 }
 
+# bats test_tags=memcheck
 @test "a user by name: its groups, HOME, USER and LOGNAME; another /etc below --sysroot" {
     mkdir -p "$T/root/etc"
     echo 'ada:x:7001:7002:Ada:/home/ada:/bin/sh' >"$T/root/etc/passwd"
@@ -137,6 +138,7 @@ ROWS
 # own_sets WANT: until rankinit, started by start, holds just that.
 own_sets() { wait_until 'grep -qx "CapPrm:.$1" "/proc/$0/status" && grep -qx "CapEff:.$1" "/proc/$0/status"' "$RUN_PID" "$1"; }
 
+# bats test_tags=memcheck
 @test "once ranks run, rankinit has nothing that they lack, but KILL; and can stop them" {
     start --user 7001:7002 --nproc-per-node 2 sh -c 'echo up; exec tail -f /dev/null'
     wait_lines "$T/out" 2

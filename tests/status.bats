@@ -14,7 +14,7 @@ two_ranks() {
     wait_line "$T/out" 'rank 1'
 }
 
-# bats test_tags=smoke
+# bats test_tags=smoke,memcheck
 @test "--status: a table for people, a document by the schema" {
     two_ranks --rdzv-id llama
     ask --status

@@ -190,6 +190,7 @@ load lib
     assert_eq "$status" 143
 }
 
+# bats test_tags=memcheck
 @test "leaders only: a trainer's workers do not get the TERM; with -g they do" {
     local scope
     for scope in leader group; do
@@ -226,6 +227,7 @@ load lib
     assert_eq "$(sort <<<"$output")" $'0: word\n1: '
 }
 
+# bats test_tags=memcheck
 @test "closed stdio does not matter" {
     run bash -c '"$RANKINIT" "$PAYLOAD" exit 3 <&- >&- 2>&-'
     assert_eq "$status" 3

@@ -93,6 +93,7 @@ small() {
     assert_schema "$T/s.json"
 }
 
+# bats test_tags=memcheck
 @test "torch's error file is read, nested and flat" {
     cat >"$T/nested.json" <<'EOF'
 {"message": {"message": "MyError: it broke", "extraInfo": {"py_callstack":
@@ -185,6 +186,7 @@ EOF
     assert_eq "$(tail -n 1 <<<"$stderr" | jq .exit_code)" 6
 }
 
+# bats test_tags=memcheck
 @test "4 KiB of binary noise in every message still makes valid JSON" {
     run "$RANKINIT" --nproc-per-node 3 --termination-log "$T/log" --summary "$T/s.json" sh -c '
         head -c 4096 /dev/urandom >&2; exit $((RANK + 1))'
@@ -345,6 +347,7 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     assert_schema "$T/s.json"
 }
 
+# bats test_tags=memcheck
 @test "collective timeouts: the rank that is silent is named, the one that gave up first is a victim" {
     run "$RANKINIT" --nproc-per-node 3 --settle 2s --summary "$T/s.json" sh -c '
         [ $RANK = 1 ] && exec sleep 60

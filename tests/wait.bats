@@ -63,6 +63,7 @@ net_start() {
     assert_has "$(cat "$T/out")" started
 }
 
+# bats test_tags=memcheck
 @test "kubeflow/arena#547, trainer#2034: no such name at the deadline is 75, and says so" {
     in_net '$NODE --wait-master 2s --master-addr job-0.train true'
     assert_eq "$status" 75
@@ -93,6 +94,7 @@ net_start() {
     assert_has "$output" "no wait for the master job-0.train"
 }
 
+# bats test_tags=memcheck
 @test "pytorch-operator#333: --wait-check tcp waits for the port; by default the name is enough" {
     echo 'job-0.train 127.0.0.1' >"$T/zone"
     in_net '$NODE --master-addr job-0.train true'

@@ -7,7 +7,7 @@
 TEST(every_number_round_trips)
 {
     for (int number = 1; number <= 64; number++) {
-        char room[SIGNAME_MAX];
+        char room[SIGNAME_MAX] = "";
         char lower[SIGNAME_MAX];
         const char *name = signame_text(number, room);
 
